@@ -202,7 +202,8 @@ def nearest_right(judged: JudgedDataset, errors: Sequence[int]) -> dict[int, int
     decided = judged.score if judged.scale.kind == "choice" else judged.predicted
     beside: dict[int, int] = {}
     for k, error in enumerate(errors):
-        order: list[int] = np.argsort(-np.round(similarity[k], 9), kind="stable").tolist()
+        near: FloatArray = similarity[k]
+        order: list[int] = np.argsort(-np.round(near, 9), kind="stable").tolist()
         taken = set(beside.values())
         for j in order:
             if right[j] not in taken and decided[right[j]] == decided[error]:

@@ -33,6 +33,7 @@ from .losses.loss import RETURNS
 from .losses.objective import Objective
 from .losses.request import LISTED_PAIRS, loss_request, scale_facts
 from .proposers import FewShot, Gepa, HumanEdit, Mipro, Proposer, Rewrite, TextGrad
+from .proposers.demonstrations import MAX_CHARS
 from .proposers.textgrad import MOMENTUM
 from .proposers.texts import TEXT_LIMIT
 from .pruning import ablation_rows, most_pruned, prunes
@@ -174,7 +175,11 @@ def bound_proposal(planned: PlannedRun) -> StepBound | None:
                 reply=planned.text_limit,
             )
         case FewShot():
-            return StepBound(judge=proposer.calls)
+            # A demonstration has at most so many characters; four bytes are the most of one.
+            request = _FRAME_TOKENS + 2 * token_cap(planned.prompt) + 2 * MAX_CHARS
+            return StepBound(
+                optimizer=proposer.choose_from, judge=proposer.calls, request=request, reply=planned.text_limit
+            )
         case Gepa() | Mipro():
             return StepBound(either=proposer.calls, request=None)
         case HumanEdit():

@@ -20,7 +20,7 @@ from .fields import FieldFinder, Pair, outside
 from .judge import Demonstration, Judge, position_of
 from .loss_writer import LossWriter, asks_for_loss
 from .prompt import Instructions, PromptReader, Scale, properties_of
-from .reply import log_probabilities, read_score, write_opinion
+from .reply import log_probabilities, read_score, with_grade, write_opinion
 from .rules import Rules, load_rules
 from .tasks import TaskWriter, basic_instruction
 from .text import Reader
@@ -115,6 +115,9 @@ class Simulated:
             return self._critic.feedback(user, self._writer.criteria_in(user), seed), ()
         if "optimization system that improves text" in lower or "improve the criteria of an llm judge" in lower:
             return self._writer.rewrite(system, user, seed), ()
+        if lower.startswith("you write the reply of a demonstration"):
+            reply, _ = self._judge_row(messages, system, user, form, repeat, temperature, None)
+            return with_grade(reply, system), ()
         if asks_for_loss(system, form):
             again = any(message.role == "assistant" for message in messages)
             return self._losses.write(user, seed, again=again, response_format=form), ()

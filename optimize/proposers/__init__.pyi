@@ -1,4 +1,4 @@
-from .demonstrations import PEOPLE, demonstrate, human_grade, list_demonstrations, pool
+from .demonstrations import PEOPLE, Demonstration, demonstrate, human_grade, list_demonstrations, pool
 from .dspy_kit import ROW, VERSION, load_dspy
 from .dspy_run import metric, refuse_names, row_example, run_search
 from .dspy_search import Search, prompt_from
@@ -8,6 +8,7 @@ from .human import HumanEdit
 from .mipro import Mipro
 from .prompt_parts import PARTS, Part, show_prompt
 from .proposer import NoProposal, Proposal, Proposer
+from .reasons import check_reply, with_reasons
 from .rewrite import Rewrite
 from .textgrad import TextGrad
 from .texts import read_tagged
@@ -19,6 +20,7 @@ __all__ = [
     "ROW",
     "VERSION",
     "Ask",
+    "Demonstration",
     "FewShot",
     "Gepa",
     "HumanEdit",
@@ -33,6 +35,7 @@ __all__ = [
     "Trial",
     "Unanswered",
     "Workbench",
+    "check_reply",
     "demonstrate",
     "human_grade",
     "list_demonstrations",
@@ -46,4 +49,5 @@ __all__ = [
     "run_search",
     "show_prompt",
     "tuning_rows",
+    "with_reasons",
 ]

@@ -15,7 +15,7 @@ ERROR_TYPES = ("false positive", "false negative", "right positive", "right nega
 MAX_CHARS = 4_000
 """Characters of a demonstration's inputs; a longer row would crowd out the row that is judged."""
 PEOPLE = "as people graded this row"
-"""What stands in a text field that nobody filled: an invented reason would teach inventing."""
+"""What stands in a text field that nobody has filled yet; no demonstration is shown with it."""
 SURE = 1.0
 
 
@@ -27,6 +27,10 @@ class Demonstration:
     example: Example
     error: str
     """What the judge made of the row without it."""
+    grade: float
+    """People's, on the judge's scale."""
+    reasoned: bool
+    """Whether the reply has reasons, or needs none."""
 
     @property
     def group(self) -> str:
@@ -43,7 +47,16 @@ def list_demonstrations(prompt: JudgePrompt, train: Trial) -> list[Demonstration
         row, verdict = judged.rows[i], judged.verdicts[i]
         example = demonstrate(prompt, row, judged, verdict)
         if example is not None:
-            demonstrations.append(Demonstration(row=row, example=example, error=_error_type(judged, i)))
+            grade = human_grade(row.label or 0.0, judged.dataset.labels, prompt.scale)
+            demonstrations.append(
+                Demonstration(
+                    row=row,
+                    example=example,
+                    error=_error_type(judged, i),
+                    grade=grade,
+                    reasoned=PEOPLE not in example.reply,
+                )
+            )
     return demonstrations
 
 
@@ -70,8 +83,9 @@ def demonstrate(prompt: JudgePrompt, row: Row, judged: JudgedDataset, verdict: V
     if row.label is None or sum(map(len, same_inputs(prompt, row))) > MAX_CHARS:
         return None
     grade = human_grade(row.label, judged.dataset.labels, prompt.scale)
-    own = verdict.rationale if grade == verdict.score else ""
-    reply = write_reply(prompt, fields_of(prompt, grade, own, SURE))
+    right = grade == verdict.score
+    fields = fields_of(prompt, grade, verdict.rationale if right else "", verdict.confidence if right else SURE)
+    reply = write_reply(prompt, fields)
     # A demonstration that the judge's own reader misreads would teach a wrong reply.
     if grade_of(prompt, reply) != grade:
         return None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ...judges import JudgePrompt, JudgewrightError, Row
+from ...judges import Example, JudgePrompt, JudgewrightError, Row
 from .demonstrations import SURE, fields_of, human_grade
 from .dspy_kit import ROW, VERSION, load_dspy, quietly
 from .dspy_search import Search, Stop, outputs_of
@@ -63,14 +64,22 @@ def refuse_names(prompt: JudgePrompt) -> NoProposal | None:
     return NoProposal(f"DSPy cannot take a judge with an input named {clash[0]!r}")
 
 
-def row_example(search: Search, row: Row) -> Any:  # Any: a dspy.Example
-    """Return a training row as DSPy's example, with the fields of the reply a good judge gives."""
+def row_example(search: Search, row: Row, shown: Example | None = None) -> Any:  # Any: a dspy.Example
+    """Return a training row as DSPy's example, with the fields of the reply a good judge gives.
+
+    Args:
+        search: Knows the prompt, and what it said of the row.
+        row: A training row.
+        shown: The row as a demonstration; without it the row only ranks.
+    """
     judged = search.bench.train.judged
     verdict, _ = search.results.get((search.prompt.version, row.id), (None, 1.0))
     grade = human_grade(row.label or 0.0, judged.dataset.labels, search.prompt.scale)
     own = verdict.rationale if verdict is not None and verdict.score == grade else ""
     inputs = {name: row.inputs[name] for name in search.prompt.inputs}
     fields = fields_of(search.prompt, grade, own, SURE)
+    if shown is not None and search.prompt.reply_schema:
+        fields = json.loads(shown.reply)
     return load_dspy().dspy.Example(**inputs, **fields, **{ROW: row.id}).with_inputs(*search.prompt.inputs)
 
 

@@ -18,6 +18,7 @@ from ..brief import Brief
 from .demonstrations import Demonstration, list_demonstrations, pool
 from .prompt_parts import Part, same_inputs
 from .proposer import NoProposal, Proposal
+from .reasons import with_reasons
 from .workbench import Workbench
 
 TUNING_ROWS = 24
@@ -41,7 +42,9 @@ class FewShot:
 
     def propose(self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int) -> Proposal | NoProposal:
         """See `Proposer.propose`."""
-        choices = pool(list_demonstrations(prompt, bench.train), self.choose_from)
+        choices, _ = with_reasons(
+            pool(list_demonstrations(prompt, bench.train), self.choose_from), brief, bench, step=step
+        )
         if not choices:
             return NoProposal("no training row can be shown as a demonstration")
         rows = tuning_rows(bench, {one.group for one in choices}, limit=self.calls // 10)

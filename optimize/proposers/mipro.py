@@ -13,6 +13,7 @@ from .dspy_search import Search
 from .fewshot import LEAST_ROWS, shipped, tuning_rows
 from .prompt_parts import Part
 from .proposer import NoProposal, Proposal
+from .reasons import with_reasons
 from .workbench import Workbench
 
 
@@ -35,18 +36,20 @@ class Mipro:
         """See `Proposer.propose`."""
         if refused := refuse_names(prompt):
             return refused
-        choices = [one.row for one in pool(list_demonstrations(prompt, bench.train), self.choose_from)]
+        reasoned, asked = with_reasons(
+            pool(list_demonstrations(prompt, bench.train), self.choose_from), brief, bench, step=step
+        )
+        choices = [one.row for one in reasoned]
         rows = tuning_rows(bench, {row.group or row.id for row in choices}, limit=self.calls // 8)
         if not choices or len(rows) < LEAST_ROWS:
             return NoProposal(f"only {len(rows)} training rows beside {len(choices)} demonstrations")
         # What bootstrapping two sets and writing the instructions, each asked twice at worst, leave.
-        trials = (self.calls - 2 * len(choices) - 2 * self.candidates) // len(rows) - 1
+        calls = self.calls - asked
+        trials = (calls - 2 * len(choices) - 2 * self.candidates) // len(rows) - 1
         if trials < 1:
             return NoProposal(f"{self.calls} calls leave nothing to try after the preparations")
         own = shipped(prompt, bench.rows)
-        search = Search(
-            prompt=prompt, bench=bench, calls=self.calls, rows=rows, step=step, examples=own, brief=brief.text()
-        )
+        search = Search(prompt=prompt, bench=bench, calls=calls, rows=rows, step=step, examples=own, brief=brief.text())
 
         def compile_with(kit: Any, module: Any) -> None:
             optimizer = kit.dspy.MIPROv2(
@@ -61,7 +64,7 @@ class Mipro:
             )
             optimizer.compile(
                 module,
-                trainset=[row_example(search, row) for row in choices],
+                trainset=[row_example(search, one.row, one.example) for one in reasoned],
                 valset=[row_example(search, row) for row in rows],
                 num_trials=trials,
                 minibatch=False,

@@ -179,7 +179,8 @@ def test_the_simulated_model_knows_dspys_request_for_an_instruction(desk: Any) -
     """It answers with another text of the criteria in DSPy's form, most often; a judge's request is no such thing."""
     Mipro(calls=100).propose(desk.prompt, desk.brief, desk.bench, step=1)
     model = Simulated()
-    replies = [asyncio.run(model.complete(request)).text for request in desk.asked]
+    own = [request for request in desk.asked if "`proposed_instruction`" in request.messages[0].content]
+    replies = [asyncio.run(model.complete(request)).text for request in own]
     assert replies
     assert all(reply.startswith("[[ ## proposed_instruction ## ]]\n") for reply in replies)
     assert len(set(replies)) > 1

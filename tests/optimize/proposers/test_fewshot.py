@@ -8,14 +8,27 @@ from typing import Any
 import numpy as np
 import pytest
 
-from judgewright.judges import BINARY, Dataset, JudgedDataset, OutputScale, Registry, Row, Unscored, Verdict, read_reply
+from judgewright.judges import (
+    BINARY,
+    Dataset,
+    Example,
+    JudgedDataset,
+    OutputScale,
+    Registry,
+    Row,
+    Unscored,
+    Verdict,
+    read_reply,
+)
 from judgewright.judges.models import Completion
 from judgewright.optimize.proposers import (
     PEOPLE,
+    Demonstration,
     FewShot,
     NoProposal,
     Proposal,
     Trial,
+    check_reply,
     demonstrate,
     human_grade,
     list_demonstrations,
@@ -71,6 +84,49 @@ def test_reasons_are_the_judges_own_only_where_it_gave_that_grade(desk: Any) -> 
         fields = json.loads(one.example.reply)
         own = fields["score"] == grades[one.row.id]
         assert (fields["evidence"] == PEOPLE) == (not own)
+
+
+def test_reasons_are_written_from_the_row(desk: Any) -> None:
+    """A row that the judge got wrong is shown with reasons whose quotations stand in it, and never with none."""
+    FewShot(calls=200).propose(desk.prompt, desk.brief, desk.bench, step=1)
+    assert desk.asked
+    shown = {example for prompt, _ in desk.tried for example in map(_frozen, prompt.examples)}
+    assert shown
+    grades = {
+        tuple(row.inputs.values()): v.score
+        for row, v in zip(desk.train.judged.rows, desk.train.judged.verdicts, strict=True)
+    }
+    assert any(json.loads(reply)["score"] != grades[inputs] for inputs, reply in shown)
+    for inputs, reply in shown:
+        assert PEOPLE not in reply
+        assert json.loads(reply)["confidence"] < 1.0 or json.loads(reply)["score"] == grades[inputs]
+
+
+def _frozen(example: Example) -> tuple[tuple[str, ...], str]:
+    return tuple(example.inputs.values()), example.reply
+
+
+@pytest.mark.parametrize(
+    ("change", "usable"),
+    [
+        ({}, True),
+        ({"score": 3}, False),
+        ({"evidence": "The source says that the mill burnt down."}, False),
+        ({"evidence": "nothing found"}, True),
+        ({"criterion": 'it says "a bridge of solid gold"'}, False),
+        ({"evidence": " "}, False),
+        ({"confidence": 1.0}, False),
+        ({"confidence": 0.2}, False),
+    ],
+)
+def test_a_written_reply_is_checked(desk: Any, change: dict[str, object], usable: bool) -> None:
+    """Another grade, a quotation that is not in the row, an empty reason or an implausible confidence is not shown."""
+    row = Row(id="r", inputs={"source": "The mill was built in 1810 by Ann Berg.", "statement": "It is old."}, label=0)
+    fields = {"criterion": "support", "evidence": "The mill was built in 1810", "score": 0, "confidence": 0.8}
+    example = Example(inputs=row.inputs, reply="{}")
+    one = Demonstration(row=row, example=example, error="false positive", grade=0.0, reasoned=False)
+    found = check_reply(desk.prompt, one, json.dumps({**fields, **change}))
+    assert (found is not None) == usable
 
 
 def test_a_pool_is_balanced_over_error_types_and_has_one_row_of_a_group(desk: Any) -> None:
