@@ -30,12 +30,13 @@ def shortfall(objective: Objective, before: JudgedDataset, after: JudgedDataset)
     return past
 
 
-def limits_beside(first: JudgedDataset, objective: Objective) -> LimitsOf:
+def limits_beside(first: JudgedDataset, objective: Objective, *, ends: bool = True) -> LimitsOf:
     """Return what says how a candidate's guards stand beside the first prompt's verdicts.
 
     Args:
         first: The first prompt's answers to all rows that may come.
         objective: The guards and floors.
+        ends: Whether a guard that is surely broken is the end; else it only counts in ranks.
     """
     answers = {answer.row_id: answer for answer in first.answers}
 
@@ -48,7 +49,8 @@ def limits_beside(first: JudgedDataset, objective: Objective) -> LimitsOf:
         broken = False
         for guard in objective.guards:
             change = compare(guard.metric, before, after)
-            broken = broken or (change is not None and guard_surely_broken(change, guard, alpha=alpha))
+            if ends and change is not None and guard_surely_broken(change, guard, alpha=alpha):
+                broken = True
         return Limits(shortfall=shortfall(objective, before, after), broken=broken)
 
     return limits

@@ -285,6 +285,9 @@ class Step:
             return judge_client.stats.calls + screening
 
         first = self.state.known(self.state.first.prompt) if settings.spare_first else self.state.first.judged
+        # Who breaks a guard in a trial goes on to the race, whose verdicts a repair starts from.
+        parts = run.settings.search_parts
+        ends = not (settings.spare_first and parts.repair)
         prompts = [entry.prompt for entry in entrants if entry.prompt is not None]
         return run_race(
             [self.state.current.prompt, *prompts],
@@ -292,7 +295,7 @@ class Step:
             lambda prompt, rows: self._judge(doing, prompt, rows),
             run.goal.row_losses,
             settings=replace(settings, coarse=judge_client.by_exchange),
-            limits_of=limits_beside(first, run.goal.objective) if run.settings.search_parts.guards else None,
+            limits_of=limits_beside(first, run.goal.objective, ends=ends) if parts.guards else None,
             screen=None if screen_client is None else screen,
             calls=count_calls,
         )

@@ -42,7 +42,9 @@ class Literal:
     async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
         """Answer by the one rule that matters."""
         told = "Red things are bad" in request.messages[0].content
-        good = not (told and "red" in request.messages[-1].content)
+        row = request.messages[-1].content
+        boats = "Boats are good" in request.messages[0].content and "boat" in row
+        good = boats or not (told and "red" in row)
         return Completion(text=f'{{"score": {int(good)}, "confidence": 0.9}}')
 
     async def close(self) -> None:
@@ -60,6 +62,63 @@ class Once:
     def propose(self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int) -> Proposal | NoProposal:
         """Add the sentences."""
         return Proposal(prompt=prompt.edited(criteria=" ".join((prompt.criteria, *self.sentences))), gradient="g")
+
+
+class Repairing:
+    """Proposes a rule that breaks a guard, and, asked to repair it, its exception."""
+
+    name, parts = "repairing", ("criteria",)
+
+    def __init__(self) -> None:
+        self.repairs: list[Brief] = []
+
+    def propose(self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int) -> Proposal | NoProposal:
+        """Add the rule, or the exception."""
+        if brief.role == "repair":
+            self.repairs.append(brief)
+        sentence = "Boats are good." if brief.role == "repair" else EARNS
+        if sentence in prompt.criteria:
+            return NoProposal("nothing more")
+        return Proposal(prompt=prompt.edited(criteria=f"{prompt.criteria} {sentence}"), gradient="g")
+
+
+@pytest.mark.timeout(120)
+def test_a_candidate_that_breaks_a_guard_is_the_parent_of_the_next_step() -> None:
+    """Its brief is of that candidate, beside the prompt that it was to replace; the repaired one is kept."""
+    texts = [("red boat" if i % 9 == 0 else "red car" if i % 3 == 0 else "blue thing") for i in range(600)]
+    rows = tuple(
+        Row(id=f"r{i}", inputs={"text": f"{text} {i * 7919}"}, label=float("red car" not in text))
+        for i, text in enumerate(texts)
+    )
+    journal, proposer = MemoryJournal(), Repairing()
+    with Client(Literal()) as client:
+        services = Services(
+            judge_client=client,
+            optimizer_client=client,
+            proposer=proposer,  # type: ignore[arg-type]  # its parts are a tuple of one
+            journal=journal,
+            ledger=MemoryLedger(),
+            run_id="r",
+        )
+        settings = RunSettings(
+            steps=2,
+            candidates=1,
+            slice="all",
+            ablate="none",
+            loss=parse_loss(
+                '{"expression": "fp + 0.5 * fn", "declares": {"fp_costs_more_than_fn": true}}', written_by="person"
+            ),
+        )
+        objective = read_objective("raise precision", judge=PROMPT, guards=("recall:-0.05",))
+        optimize(PROMPT, Dataset.of(rows, labels=BINARY), objective, services, settings)
+    first, second = [event.payload for event in journal.events() if event.kind == "step"]
+    assert first["result"].startswith(("worse: recall moved", "worse: it breaks a guard"))
+    (brief,) = proposer.repairs
+    assert brief.prompt.version == first["version"] == second["parent"]
+    assert brief.other is not None
+    assert brief.other.prompt == PROMPT
+    assert "red boat" in brief.text()
+    assert (second["role"], second["result"]) == ("repair", "kept")
 
 
 def run(*sentences: str, ablate: str) -> tuple[str | None, Mapping[str, Any] | None]:
