@@ -138,6 +138,7 @@ PART_ARMS: Mapping[str, Arm] = {
     "without roles": Arm(proposer=TextGrad(), settings={"search_parts": SearchParts(roles=False)}),
     "without repair": Arm(proposer=TextGrad(), settings={"search_parts": SearchParts(repair=False)}),
     "one candidate a step": Arm(proposer=TextGrad(), settings={"candidates": 1}),
+    "without ablation": Arm(proposer=TextGrad(), settings={"ablate": "none"}),
     "without neighbours": Arm(proposer=TextGrad(), patched={"nearest_right": lambda *_: {}}),
     "without groups": Arm(proposer=TextGrad(), patched={"group_errors": _ungrouped, "EACH_GROUP": 14}),
     "sixty rows in place of fourteen": Arm(proposer=TextGrad(), patched={"MOST_ROWS": 60, "EACH_GROUP": 20}),
