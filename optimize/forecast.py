@@ -157,7 +157,7 @@ def bound_proposal(planned: PlannedRun) -> StepBound | None:
             prompt = token_cap(planned.prompt)
             shown = (
                 2 * prompt + _BRIEF_SHARE * planned.settings.brief_tokens
-            )  # the part, the rest of the prompt, the critique
+            )  # the part, the rest of the prompt, the brief
             request = _FRAME_TOKENS + shown + shares * _RESENT * reply + (2 + MOMENTUM) * prompt
             again = parts * proposer.retries
             return StepBound(
