@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...judges import InputError, JudgePrompt, split_class_metric
 from .class_names import ClassNames
-from .lexicon import tokens
+from .lexicon import cut_out_slices, speaks_of_slice, tokens
 from .objective import (
     COUNTERPARTS,
     DEFAULT_MARGIN,
@@ -81,7 +81,9 @@ class ObjectiveWords:
     floors: Sequence[str] = ()
     yes: bool = False
 
-    def read(self, judge: JudgePrompt | None, model: ModelReading | None = None) -> Objective:
+    def read(
+        self, judge: JudgePrompt | None, model: ModelReading | None = None, slices: Mapping[str, str] | None = None
+    ) -> Objective:
         """Read it by rules, and by the model's reading where there is one; see `read_objective`."""
         return read_objective(
             self.text,
@@ -91,6 +93,7 @@ class ObjectiveWords:
             yes=self.yes,
             judge=judge,
             model=model,
+            slices=slices,
         )
 
 
@@ -103,6 +106,7 @@ def read_objective(
     yes: bool = False,
     judge: JudgePrompt | None = None,
     model: ModelReading | None = None,
+    slices: Mapping[str, str] | None = None,
 ) -> Objective:
     """Read an objective from a sentence, by rules and by the model's reading where there is one.
 
@@ -114,6 +118,7 @@ def read_objective(
         yes: Whether to go on with the model's reading, else the rules', where they differ or a clause is left over.
         judge: The judge that it is about, which says what its positive class is.
         model: How the optimizer model read it; None where none was asked.
+        slices: The predicates of saved slices, by their names.
 
     Raises:
         Unsettled: The two readings differ, or a clause was understood by neither; nothing is guessed.
@@ -126,7 +131,16 @@ def read_objective(
     classes = ClassNames.of(judge.scale) if judge else None
     words = ObjectiveWords(text=text, target=target, guards=guards, floors=floors, yes=yes)
     choices = Choices.read(words, classes)
-    rules = read_by_rules(text, classes or (Polarity.of(judge) if judge else None))
+    saved = slices or {}
+    without, named = cut_out_slices(text, saved)
+    rules = read_by_rules(without, classes or (Polarity.of(judge) if judge else None))
+    if len(named) == 1:
+        rules = replace(rules, slice=saved[named[0]])
+    elif named:
+        rules = replace(rules, unread=(*rules.unread, f"the slices {' and '.join(named)}: a run works on one"))
+    elif speaks_of_slice(without):
+        known = f"saved are {', '.join(sorted(saved))}" if saved else "none is saved in the workspace's folder `slices`"
+        rules = replace(rules, unread=tuple(f"{clause} ({known})" for clause in rules.unread))
     read = model.reading if model else None
     if read is not None and _means_the_same_errors(text, rules, read):
         read = replace(read, target=rules.target)
@@ -166,7 +180,7 @@ def _join(rules: Reading, model: Reading) -> Reading:
         direction=rules.direction or model.direction,
         guards=tuple(guards.values()),
         floors=tuple(floors.values()),
-        slice=model.slice,
+        slice=model.slice or rules.slice,
         unread=rules.unread if model.unread else (),
         notes=tuple(dict.fromkeys((*rules.notes, *model.notes))),
     )

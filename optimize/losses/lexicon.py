@@ -149,6 +149,35 @@ def plain_text(text: str) -> str:
     return re.sub(r"(?<=\b[a-z])'(?=\w)|(?<=\bqu)'|(?<=dell)'", " ", plain)
 
 
+_SLICE = r"(?:slices?|segment[oi]?|tranche|ausschnitt|teilmenge|fetta|fatia)"
+_SLICE_BEFORE = (
+    r"(?:(?:on|in|for|within|auf|im|fur|sur|dans|pour|en|sobre|para|su|nella|sulla|em|no|na)\s+)?"
+    rf"(?:(?:the|dem|den|der|die|das|la|le|el|il|lo|o|a)\s+)?{_SLICE}\s+"
+)
+
+
+def speaks_of_slice(text: str) -> bool:
+    """Whether a text has a word for a slice."""
+    return re.search(rf"(?<!\w){_SLICE}(?!\w)", plain_text(text)) is not None
+
+
+def cut_out_slices(text: str, names: Iterable[str]) -> tuple[str, list[str]]:
+    """Return a text with `on the slice NAME` blanked out, as long as it was, and the names found in it.
+
+    Args:
+        text: An objective.
+        names: Of saved slices.
+    """
+    found: list[str] = []
+    for name in sorted(names, key=len, reverse=True):
+        named = rf"['\"]?{re.escape(plain_text(name))}['\"]?"
+        match = re.search(rf"(?<!\w){_SLICE_BEFORE}{named}(?![\w-])", plain_text(text))
+        if match is not None:
+            found.append(name)
+            text = text[: match.start()] + " " * len(match[0]) + text[match.end() :]
+    return text, found
+
+
 def _spelled_out(match: re.Match[str]) -> str:
     """Write `don't` as ` not `, filled up to its length."""
     return "not".ljust(len(match[0]))

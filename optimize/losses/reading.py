@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -107,7 +107,11 @@ class ModelReading:
 
 
 def read_by_model(
-    text: str, judge: JudgePrompt | None, columns: Sequence[str], ask: Callable[[Request], Completion]
+    text: str,
+    judge: JudgePrompt | None,
+    columns: Sequence[str],
+    ask: Callable[[Request], Completion],
+    slices: Mapping[str, str] | None = None,
 ) -> ModelReading:
     """Have a model read an objective; it is asked once.
 
@@ -116,17 +120,20 @@ def read_by_model(
         judge: The judge that it is about, where that is known.
         columns: Columns of the rows that a slice may name.
         ask: Makes one completion; what it raises (endpoint, budget) passes through.
+        slices: The predicates of saved slices, by their names.
     """
-    completion = ask(reading_request(text, judge, columns))
+    completion = ask(reading_request(text, judge, columns, tuple(slices or ())))
     model = completion.model_returned or "the optimizer model"
     try:
         classes = ClassNames.of(judge.scale) if judge else None
-        return ModelReading(model=model, reading=parse_reading(reply_text(completion), text, columns, classes))
+        return ModelReading(model=model, reading=parse_reading(reply_text(completion), text, columns, classes, slices))
     except ValueError as error:
         return ModelReading(model=model, reading=None, problem=str(error))
 
 
-def reading_request(text: str, judge: JudgePrompt | None, columns: Sequence[str]) -> Request:
+def reading_request(
+    text: str, judge: JudgePrompt | None, columns: Sequence[str], slices: Sequence[str] = ()
+) -> Request:
     """Ask a model to read an objective."""
     polarity = Polarity.of(judge) if judge else None
     positive, negative = polarity.words if polarity else ("a grade from the threshold on", "a grade below it")
@@ -144,6 +151,7 @@ def reading_request(text: str, judge: JudgePrompt | None, columns: Sequence[str]
         lines += [f"Its positive class: {positive}", f"Its negative class: {negative}"]
     lines += [
         f"Columns that a slice may name: {', '.join(columns) or 'none'}",
+        *([f'Saved slices, which "slices" may name instead of a condition: {", ".join(slices)}'] if slices else []),
         "",
         f"The person's text: {orjson.dumps(text).decode()}",
     ]
@@ -162,7 +170,13 @@ def reading_request(text: str, judge: JudgePrompt | None, columns: Sequence[str]
     )
 
 
-def parse_reading(reply: str, text: str, columns: Sequence[str], classes: ClassNames | None = None) -> Reading:
+def parse_reading(
+    reply: str,
+    text: str,
+    columns: Sequence[str],
+    classes: ClassNames | None = None,
+    slices: Mapping[str, str] | None = None,
+) -> Reading:
     """Read the model's reply, and refuse one that contradicts itself or has what the text has not.
 
     Args:
@@ -170,6 +184,7 @@ def parse_reading(reply: str, text: str, columns: Sequence[str], classes: ClassN
         text: What the person wants.
         columns: Those that a slice may name.
         classes: Those among which the judge chooses.
+        slices: The predicates of saved slices, by their names.
 
     Raises:
         ValueError: It is no JSON of the form, names an unknown metric or column, or a number that is not in the text.
@@ -202,7 +217,7 @@ def parse_reading(reply: str, text: str, columns: Sequence[str], classes: ClassN
         direction=None if classes else own or body.direction,
         guards=guards,
         floors=floors,
-        slice=_one_slice(body.slices, columns),
+        slice=_one_slice(body.slices, columns, slices or {}),
         unread=tuple(f"'{' '.join(clause.split())}'" for clause in body.unplaced if clause.strip()),
     )
     return _with_second_wish(reading, priorities)
@@ -232,7 +247,7 @@ def _require_numbers(text: str, guards: Sequence[Guard], floors: Sequence[Floor]
             raise ValueError(f"a floor of {floor.value:g} for {floor.metric} is not in the text")
 
 
-def _one_slice(slices: Sequence[str], columns: Sequence[str]) -> str | None:
+def _one_slice(slices: Sequence[str], columns: Sequence[str], saved: Mapping[str, str]) -> str | None:
     """Return the predicate of the rows that the objective is about.
 
     Raises:
@@ -242,6 +257,8 @@ def _one_slice(slices: Sequence[str], columns: Sequence[str]) -> str | None:
         return None
     if len(slices) > 1:
         raise ValueError("it names several slices; a run works on one")
+    if slices[0] in saved:
+        return saved[slices[0]]
     try:
         predicate = parse_predicate(slices[0])
     except InputError as error:

@@ -42,7 +42,7 @@ from ..store.workspace import Workspace
 from .bench import describe_parameters
 from .optimize import require_effect
 from .pilot import MinimumDetectableEffect, Pilot, minimum_detectable_gain, run_pilot
-from .read_objective import asks_model
+from .read_objective import asks_model, saved_slices
 
 Watch = Callable[[str, Progress], None]
 
@@ -204,27 +204,27 @@ def _read_plan(workspace: Workspace, config: RunConfig, environment: Environment
         parts=parts,
         proposer=proposer,
         settings=config.settings(),
-        objective=_read_objective(config, environment),
+        objective=_read_objective(workspace, config, environment),
         screened=config.screen_model is not None,
         judge_model=environment.settings(config.model),
         optimizer_model=environment.settings(config.optimizer_model or config.model),
     )
 
 
-def _read_objective(config: RunConfig, environment: Environment) -> Objective:
+def _read_objective(workspace: Workspace, config: RunConfig, environment: Environment) -> Objective:
     """Read the objective by rules alone, which costs nothing; what a model may still settle is a note.
 
     Raises:
         InputError: They read no target, or nobody will be asked for what they left over.
     """
-    model = config.optimizer_access[0]
+    model, slices = config.optimizer_access[0], saved_slices(workspace)
     if not asks_model(config.words, model, environment):
-        return config.words.read(config.judge)
+        return config.words.read(config.judge, slices=slices)
     asked = f"the run first asks {model} to read the objective, one call more, and stops where the readings differ"
     try:
-        objective = config.words.read(config.judge)
+        objective = config.words.read(config.judge, slices=slices)
     except Unsettled:
-        objective = replace(config.words, yes=True).read(config.judge)
+        objective = replace(config.words, yes=True).read(config.judge, slices=slices)
         asked = f"the rules alone did not understand all of the objective; {asked}"
     return replace(objective, notes=(*objective.notes, asked))
 

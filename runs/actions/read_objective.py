@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ...judges import JudgePrompt
 from ...optimize import Objective, ObjectiveWords, read_by_model
+from ...slices import load_saved_slice
 from ..config.environment import Environment, open_model
 from ..config.options import ModelOptions
 from ..store.run_clients import start_run_client
@@ -34,12 +35,23 @@ def settle_objective(
         InputError: What it means is not settled.
         WorldError: The endpoint, the budget or the disk stopped it.
     """
+    slices = saved_slices(workspace)
     if not asks_model(words, models.model, environment):
-        return words.read(judge)
+        return words.read(judge, slices=slices)
     config = {"objective": words.text, "judge": judge.name if judge else None, "model": models.model}
     with start_run_client(workspace, "reading", config, models, environment) as (_, client):
-        reading = read_by_model(words.text, judge, columns, client.ask_one)
-    return words.read(judge, reading)
+        reading = read_by_model(words.text, judge, columns, client.ask_one, slices)
+    return words.read(judge, reading, slices)
+
+
+def saved_slices(workspace: Workspace) -> dict[str, str]:
+    """Return the predicates of the slices saved in the workspace's folder `slices`, by the names of their files.
+
+    Raises:
+        InputError: A file there is not a saved slice.
+    """
+    files = sorted((workspace.root / "slices").glob("*.yaml"))
+    return {path.stem: str(load_saved_slice(path).predicate) for path in files}
 
 
 def asks_model(words: ObjectiveWords, model: str, environment: Environment) -> bool:

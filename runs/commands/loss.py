@@ -86,6 +86,7 @@ def write(
 
     from ...judges import write_beside
     from ...optimize import ObjectiveWords
+    from ...slices.slice import ALL_ROWS
     from ..actions.read_objective import settle_objective
     from ..actions.write_loss import ask_for_loss
     from ..reports.objective_report import say_objective
@@ -100,7 +101,10 @@ def write(
     goal = settle_objective(workspace, words, judge, (), models, environment)
     from ..actions.bench import describe_parameters
 
-    answer = ask_for_loss(workspace, goal, options.slice_, grades, models, environment)
+    slice_name = options.slice_
+    if goal.slice is not None and slice_name == ALL_ROWS:
+        slice_name = goal.slice
+    answer = ask_for_loss(workspace, goal, slice_name, grades, models, environment)
     written, stats = answer.written, answer.stats
     costs = grades.costs(written.loss)
     if out is not None:

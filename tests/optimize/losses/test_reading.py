@@ -8,9 +8,10 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import orjson
 import pytest
 
-from judgewright.judges import Registry
+from judgewright.judges import InputError, Registry
 from judgewright.optimize import ModelReading, Objective
 from judgewright.optimize.losses import Floor, Guard, Unsettled, parse_reading, read_objective, reading_request
 from judgewright.runs.cli import main
@@ -260,3 +261,42 @@ def test_a_model_may_not_guess_which_class_is_meant() -> None:
         settle("too many false positives", body)
     explained = settle("too many false positives, nonsense gets a pass mark all day", body)
     assert explained.direction == "fp"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "raise precision on the slice long-context",
+        "raise precision on slice 'long-context'",
+        "Präzision auf dem Ausschnitt long-context erhöhen",
+        "améliorer la précision sur la tranche long-context",
+        "mejorar precision en el segmento long-context",
+        "migliorare la precisione sulla fetta long-context",
+    ],
+)
+def test_a_saved_slice_is_named_in_the_sentence(text: str) -> None:
+    """The rows are those of the slice of that name; where there is none, the question has the names that there are."""
+    saved = {"long-context": "source_words >= 400", "long": "source_words >= 100"}
+    judge = Registry().get("groundedness")
+    objective = read_objective(text, judge=judge, slices=saved)
+    assert (objective.target, objective.slice) == ("precision", "source_words >= 400")
+    assert objective.describe().endswith("on the rows with source_words >= 400.")
+    with pytest.raises(InputError, match="saved are short, tables"):
+        read_objective(text, judge=judge, slices={"tables": "channel = table", "short": "source_words < 9"})
+    with pytest.raises(InputError, match="none is saved"):
+        read_objective(text, judge=judge)
+
+
+def test_a_model_may_name_a_saved_slice() -> None:
+    """It is told the names; the predicate is the saved one, also where the rules did not read the sentence."""
+    saved = {"long-context": "source_words >= 400"}
+    text = "long-context needs to get more precise"
+    request = reading_request(text, None, (), tuple(saved))
+    assert "long-context" in request.messages[1].content.split("Saved slices")[1].splitlines()[0]
+    assert "Saved slices" not in reading_request(text, None, ()).messages[1].content
+    body = {"target": "precision", "direction": "fp", "guards": [], "floors": [], "slices": ["long-context"]}
+    reply = orjson.dumps(body | {"priorities": [], "unplaced": [], "sentence": ""}).decode()
+    model = ModelReading(model="m", reading=parse_reading(reply, text, (), slices=saved))
+    assert read_objective(text, model=model, slices=saved).slice == "source_words >= 400"
+    with pytest.raises(InputError, match="a run works on one"):
+        read_objective("precision on the slice a and on the slice b", slices={"a": "x = 1", "b": "x = 2"})
