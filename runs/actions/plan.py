@@ -16,7 +16,7 @@ from ...judges.claims import FIELD, split_sentences
 from ...judges.files import TokenSummary, count_row_tokens
 from ...judges.models import ignored_parameters, unused_settings
 from ...judges.models.batch_queue import PRICE_SHARE
-from ...optimize import Objective, Unsettled
+from ...optimize import Objective, Unsettled, open_rows
 from ...optimize.forecast import (
     ASSUMED,
     Asked,
@@ -394,4 +394,23 @@ def _notes(planned: PlannedRun, seen: Pilot | None) -> tuple[str, ...]:
     groups = planned.parts.holdout.groups
     if groups < MIN_GROUPS:
         notes.append(f"the holdout has {groups} groups; with fewer than {MIN_GROUPS} the gate cannot decide")
+    notes += _hopeless(planned)
     return (*notes, *planned.parts.notes)
+
+
+def _hopeless(planned: PlannedRun) -> Iterator[str]:
+    """Say which metrics no candidate can show anything about, as too few groups of the holdout have rows they count."""
+    dataset = open_rows(planned.parts)
+    every = {row.group_key for row in dataset.rows}
+    for metric in planned.objective.metrics:
+        if metric not in ("recall", "specificity") or not every:
+            continue
+        side = metric == "recall"
+        bearing = {row.group_key for row in dataset.rows if row.label is not None and dataset.positive(row) == side}
+        groups = round(planned.parts.holdout.groups * len(bearing) / len(every))
+        if groups < MIN_GROUPS:
+            rows = "positive" if side else "negative"
+            yield (
+                f"about {groups} groups of the holdout have {rows} rows, as far as the open rows tell; {metric} wants "
+                f"{MIN_GROUPS}, so that the gate cannot accept any candidate: label more rows first"
+            )

@@ -178,6 +178,18 @@ def test_few_groups_are_told_to_decide_nothing(folder: Path) -> None:
     assert any("the gate cannot decide" in note for note in found.notes)
 
 
+def test_a_guard_that_no_candidate_could_hold_is_named_before_anything_is_spent(folder: Path) -> None:
+    """Where hardly a row is positive, nothing can be shown about recall."""
+    write_demo_rows(folder / "rare.jsonl", documents=90)
+    rows = [json.loads(line) for line in (folder / "rare.jsonl").read_text().splitlines()]
+    for i, row in enumerate(rows):
+        row["label"] = int(i % 20 == 0)
+    (folder / "rare.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    found = planned(folder, data="rare.jsonl", target="precision", guards=("recall:-0.05",))
+    assert any("recall wants 20, so that the gate cannot accept any candidate" in note for note in found.notes)
+    assert not any("cannot accept any candidate" in note for note in planned(folder).notes)
+
+
 def table(labels: list[int], said: list[int]) -> JudgedDataset:
     """Answers to independent binary rows."""
     rows = tuple(Row(id=str(i), inputs={}, label=label) for i, label in enumerate(labels))
