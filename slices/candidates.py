@@ -103,6 +103,8 @@ class Axis:
 
     def sums(self, counts: npt.NDArray[Any], along: int) -> npt.NDArray[Any]:  # Any: either precision
         """Sum counts over each candidate's codes, from prefix sums along one axis."""
+        if np.array_equal(self.stops, self.starts + 1):
+            return counts.take(self.starts, axis=along)
         below = np.cumsum(counts, axis=along)
         return below.take(self.stops - 1, axis=along) - below.take(self.starts - 1, axis=along)
 
@@ -220,7 +222,9 @@ def _axis(column: Column, min_rows: int) -> tuple[Axis, IntArray]:
     spans = [span for span in spans if span != (0, column.ordered)]
     starts, stops = np.array(spans, np.int64).reshape(-1, 2).T + 1
     conditions = tuple(join(parts[start], parts[stop - 1]) for start, stop in spans)
-    return Axis(len(parts) + 1, starts, stops, conditions), np.where(usable, np.cumsum(usable), 0)
+    # As narrow as can be: every row has one of each column.
+    codes = np.where(usable, np.cumsum(usable), 0).astype(np.min_scalar_type(len(parts)))
+    return Axis(len(parts) + 1, starts, stops, conditions), codes
 
 
 def neighbouring_spans(ordered: int, size: int) -> list[tuple[int, int]]:

@@ -10,11 +10,11 @@ import numpy as np
 from ..judges import BoolArray, FloatArray, IntArray
 from .candidates import Kind, Rows
 from .column import Column
-from .effect import gain_of
+from .effect import gains_of
 from .familywise import Familywise, correct_for_all
-from .outcomes import Outcomes, compress
+from .outcomes import Outcomes
 from .search import propose, still_poor
-from .significance import ALPHA, compare, effect_without_selection
+from .significance import ALPHA, effect_without_selection
 from .slice import Predicate
 from .target import Target
 from .tokens import LikelyWords, Vocabulary
@@ -116,8 +116,7 @@ def _test(search: Search, predicate: Predicate, member: BoolArray, familywise: F
 
     outcomes, target = search.outcomes, search.target
     tested = target.test(outcomes, member)
-    compared = compare(search.loss[search.inside], member[search.inside], compress(outcomes.groups[search.inside]))
-    if tested is None or compared is None or tested.gap <= 0:
+    if tested is None or tested.gap <= 0:
         return None
     kind = Kind.of(predicate)
     z = max(0.0, -float(ndtri(max(tested.p, np.finfo(np.float64).tiny))))
@@ -127,13 +126,11 @@ def _test(search: Search, predicate: Predicate, member: BoolArray, familywise: F
     if z > 0:
         surely = 1 - familywise.z(familywise.critical(ALPHA), kind) / z
         likely = effect_without_selection(z, familywise.z(familywise.critical(0.5), kind)) / z
-    gains = []
-    for share in (max(likely, surely, 0.0), max(0.0, surely)):
-        if target.name == "ece":  # in its own units
-            gains.append(share * tested.gap * tested.n / int(search.inside.sum()))
-        else:
-            poorer = compared.rest + share * max(0.0, compared.gap)
-            gains.append(gain_of(target.name, outcomes, member, search.inside, poorer, compared.rest))
+    shares = (max(likely, surely, 0.0), max(0.0, surely))
+    if target.name == "ece":  # in its own units
+        gains = [share * tested.gap * tested.n / int(search.inside.sum()) for share in shares]
+    else:
+        gains = gains_of(target.name, outcomes, member, search.inside, search.loss, shares)
     return TestedSlice(
         predicate=predicate,
         within=None,

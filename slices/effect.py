@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from ..judges import BoolArray
+from ..judges import BoolArray, FloatArray
 from .outcomes import Outcomes
 
 Direction = Literal["fp", "fn"]
@@ -111,11 +111,29 @@ def expected_gain(
     return n * (share - rest) / total
 
 
-def gain_of(metric: str, outcomes: Outcomes, member: BoolArray, inside: BoolArray, share: float, rest: float) -> float:
-    """Return `expected_gain` of the rows marked in `member`; `inside` marks those in the metric's denominator."""
-    everything = Cells.of(outcomes, np.ones(len(outcomes), np.bool_))
+def gains_of(
+    metric: str,
+    outcomes: Outcomes,
+    member: BoolArray,
+    inside: BoolArray,
+    loss: BoolArray | FloatArray,
+    shares: Sequence[float] = (1.0,),
+) -> list[float]:
+    """Return `expected_gain` where only a share of the slice's excess loss is real, for each share.
+
+    Args:
+        metric: The metric searched.
+        outcomes: What people and judge decided; n rows.
+        member: Which rows are in the slice; shape (n,).
+        inside: Which rows the metric is about; shape (n,).
+        loss: What each row costs; shape (n,).
+        shares: Of the excess, 0 to 1.
+    """
+    everything, cells = Cells.of(outcomes, np.ones(len(outcomes), np.bool_)), Cells.of(outcomes, member)
     n, total = int((member & inside).sum()), int(inside.sum())
-    return expected_gain(metric, everything, Cells.of(outcomes, member), n, total, share, rest)
+    mean, rest = float(loss[member & inside].mean()), float(loss[~member & inside].mean())
+    poorer = [rest + share * max(0.0, mean - rest) for share in shares]
+    return [expected_gain(metric, everything, cells, n, total, share, rest) for share in poorer]
 
 
 def _share_to_fix(inside: Cells, share: float, rest: float) -> float:

@@ -29,7 +29,7 @@ BLOCKS = 256
 """Rows are put together into so many random blocks, which share a multiplier."""
 BLOCK = -1
 """Where the block stands among the columns."""
-SAMPLE = 1 << 16
+SAMPLE = 1 << 15
 """Rows behind the correlations; of a larger table, those of some of the groups."""
 MOST_CANDIDATES = 1 << 16
 """With more, which would take longer than the search itself, Bonferroni alone corrects."""
@@ -132,7 +132,9 @@ def _by_block(counter: Counter, seed: int) -> Counter:
     block[order] = np.random.default_rng(seed).permutation(len(order)) % BLOCKS
     none = np.zeros(0, np.int64)
     axes = (*counter.axes, Axis(BLOCKS, none, none, ()))
-    return replace(counter, axes=axes, codes=np.column_stack([counter.codes, block]))
+    # Losses are not asked for, and cost nothing where no row is bad.
+    no_loss = np.zeros(len(order), np.bool_)
+    return replace(counter, axes=axes, codes=np.column_stack([counter.codes, block]), loss=no_loss)
 
 
 def _parts(counter: Counter, head: tuple[int, ...], tail: slice) -> Iterator[slice]:

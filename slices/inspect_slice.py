@@ -13,9 +13,8 @@ from ..judges import BoolArray, Dataset, Estimate, InputError, JudgedDataset, Ro
 from ..judges.notebook_display import html_table
 from ..judges.rows import hash_rows
 from .consistency import prevailing_errors
-from .effect import Cells, Direction, Parts, decompose, gain_of
-from .outcomes import Outcomes, compress, count_groups
-from .significance import compare
+from .effect import Cells, Direction, Parts, decompose, gains_of
+from .outcomes import Outcomes, count_groups
 from .slice import Predicate
 from .target import estimate_on, target_of
 from .text import is_column
@@ -89,13 +88,12 @@ def measure_slice(judged: JudgedDataset, predicate: Predicate, *, metric: str) -
     target, outcomes = target_of(metric), Outcomes.of(judged)
     member = members(judged.rows, predicate)
     inside, loss = target.losses(outcomes)
-    direction, _, direction_p = prevailing_errors(outcomes, member)
+    direction, _, direction_p = prevailing_errors(outcomes, member & inside)
     tested = target.test(outcomes, member)
     cells, rest = Cells.of(outcomes, member), Cells.of(outcomes, ~member)
-    compared = compare(loss[inside], member[inside], compress(outcomes.groups[inside]))
     gain = None
-    if compared is not None and tested is not None and metric not in WITHOUT_GAIN:
-        gain = gain_of(metric, outcomes, member, inside, compared.inside, compared.rest)
+    if tested is not None and metric not in WITHOUT_GAIN:
+        [gain] = gains_of(metric, outcomes, member, inside, loss)
     return MeasuredSlice(
         predicate=predicate,
         metric=metric,

@@ -9,6 +9,7 @@ Words of the texts pay for all the words that they were chosen from.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -18,14 +19,16 @@ import numpy as np
 import numpy.typing as npt
 
 from ..judges import BoolArray, FloatArray
-from .candidates import BLOCK, Counter, Kind, Rows
+from .candidates import Counter, Kind, Rows
 from .significance import MIN_GROUPS, Clustered, LossScan
 from .slice import Predicate
 
-Bits = npt.NDArray[np.uint8]
-"""Whether each row is inside, eight rows a byte."""
-_ONES = np.array([value.bit_count() for value in range(256)], np.uint8)
+Bits = npt.NDArray[np.uint64]
+"""Whether each row is inside, 64 rows a word."""
 
+WORDS = 1 << 8
+"""Words of each mask counted at once: few enough to stay in the processor's cache."""
+PAIRS, FOURS, EIGHTS, BYTES = (np.uint64(int(pattern * (16 // len(pattern)), 16)) for pattern in ("5", "3", "0f", "01"))
 SHORTLIST = 300
 PROPOSALS = 8
 RESIDUE = 2.0
@@ -72,23 +75,24 @@ def propose(
             compared both inside and outside it.
     """
     shortlist: list[_Cell] = []
-    masks: list[Bits] = []
     seen: set[bytes] = set()
     best, prices = _best_cells(rows, depth, min_rows, least)
+    masks = np.zeros((len(best), -(-len(rows) // 64)), np.uint64)
     clustered = Clustered.of(rows.loss, rows.groups)
     for cell in best:
         member = rows.member(cell.predicate)
         inside = np.flatnonzero(member)
-        bits = np.packbits(member)
+        bits = _pack(member)
         # Of two predicates that hold for the same rows the first speaks, which scores no less.
-        if bits.tobytes() in seen or len(inside) == len(rows) or clustered.groups_in(inside) < MIN_GROUPS:
+        same = hashlib.blake2b(bits.tobytes()).digest()
+        if same in seen or len(inside) == len(rows) or clustered.groups_in(inside) < MIN_GROUPS:
             continue
-        seen.add(bits.tobytes())
+        seen.add(same)
+        masks[len(shortlist)] = bits
         shortlist.append(replace(cell, design=clustered.design(inside)))
-        masks.append(bits)
     if not shortlist:
         return Proposals(predicates=(), prices=prices)
-    covering = _cover(shortlist, np.stack(masks), rows.loss, min_rows, most=most, least=least, strike=strike)
+    covering = _cover(shortlist, masks[: len(shortlist)], rows.loss, min_rows, most=most, least=least, strike=strike)
     return Proposals(predicates=tuple(covering), prices=prices)
 
 
@@ -164,7 +168,7 @@ def _cover(
         if scores[best] <= least:
             break
         chosen.append(shortlist[best].predicate)
-        member = np.unpackbits(packed[best], count=len(loss)).astype(np.bool_)
+        member = _unpack(packed[best], len(loss))
         strata[member] = len(chosen)
         discount = np.where(_counts(packed, member) >= INSIDE * size, np.maximum(discount, price[best]), discount)
         discount = np.minimum(discount, price)
@@ -176,16 +180,31 @@ def _sums(packed: Bits, rows: BoolArray, loss: BoolArray | FloatArray) -> FloatA
     if loss.dtype == np.bool_:
         return _counts(packed, rows & (loss > 0))
     weight = np.where(rows, loss, 0.0)
-    return np.array([np.unpackbits(mask, count=len(weight)) @ weight for mask in packed], np.float64)
+    return np.array([weight[_unpack(mask, len(weight))].sum() for mask in packed], np.float64)
+
+
+def _pack(marked: BoolArray) -> Bits:
+    """Return the bits of marked rows; those after the last row are 0."""
+    packed = np.packbits(marked)
+    return np.pad(packed, (0, -len(packed) % 8)).view(np.uint64)
+
+
+def _unpack(bits: Bits, n: int) -> BoolArray:
+    return np.unpackbits(bits.view(np.uint8), count=n).astype(np.bool_)
 
 
 def _counts(packed: Bits, marked: BoolArray) -> FloatArray:
     """Count the marked rows of each mask, without unpacking it."""
-    bits = np.packbits(marked)
+    bits = _pack(marked)
     counts = np.zeros(len(packed))
-    for start in range(0, len(bits), BLOCK):
-        part = slice(start, start + BLOCK)
-        counts += _ONES[packed[:, part] & bits[part]].sum(axis=1, dtype=np.int64)
+    for start in range(0, len(bits), WORDS):
+        part = slice(start, start + WORDS)
+        # Sums of 2, of 4 and of 8 neighbouring bits, then of the bytes: quicker than a table of all bytes.
+        both = packed[:, part] & bits[part]
+        both -= (both >> np.uint64(1)) & PAIRS
+        both = (both & FOURS) + ((both >> np.uint64(2)) & FOURS)
+        both = (both + (both >> np.uint64(4))) & EIGHTS
+        counts += ((both * BYTES) >> np.uint64(56)).sum(axis=1)
     return counts
 
 
