@@ -61,6 +61,7 @@ def test_a_choice_is_optimized_shown_exported_and_adopted(folder: Path, capsys: 
     assert "orders -> support" in out
     assert "called support" in out
     assert "5. Gate, on the holdout: ACCEPTED" in out
+    assert "no other threshold: the judge chooses among labels without an order" in out
     assert "false positive" not in out
     for arguments, shows in (
         (("diff", "latest"), "Bills, also where somebody calls"),

@@ -131,7 +131,7 @@ def test_a_loss_from_a_file_guides_the_run(folder: Path, capsys: pytest.CaptureF
     """What `loss write --out` wrote is taken as a person's; no model is asked for another."""
     assert run("loss", "write", "raise precision", "--model", "simulated", "--out", "loss.json", "--json") == 0
     capsys.readouterr()
-    assert optimize("--loss", "loss.json", "--candidates", "2") in (0, 1)
+    assert optimize("--loss", "loss.json", "--candidates", "2") in (0, 1, 4)
     found = json.loads(capsys.readouterr().out)
     assert found["loss"] == json.loads(Path("loss.json").read_text())["expression"]
     assert found["thrift"]["raced"] <= found["thrift"]["unraced"]
