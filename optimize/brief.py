@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from ..judges import BoolArray, JudgedDataset, JudgePrompt, Row, Verdict, render
-from .brief_figures import describe_goal, describe_loss, describe_standing
+from .brief_figures import describe_change, describe_goal, describe_loss, describe_standing
 from .error_groups import ErrorGroup, group_errors, kinds_of_error, nearest_right
 from .goal import Goal
 from .passages import cut, focus_of, shown_inputs, size
@@ -53,12 +53,8 @@ class Attempt:
     """An earlier candidate, what it did, and what was made of it."""
 
     prompt: JudgePrompt
-    loss: float
-    """On the validation rows."""
-    to_beat: float
-    """The validation loss of the prompt it was to replace."""
-    result: str
-    """`kept`, or why it was not."""
+    kept: bool
+    """Whether the search went on from it; why not is known from validation rows, and so not told."""
     trial: Trial | None = None
     """Its verdicts on training rows; None where it was tried on none."""
 
@@ -206,9 +202,8 @@ def build_brief(
 
 
 def describe_attempt(attempt: Attempt) -> str:
-    """Say what an earlier candidate reached on validation rows, beside the prompt it was to replace."""
-    ending = "kept" if attempt.result == "kept" else f"not kept ({attempt.result})"
-    return f"Validation loss {attempt.loss:.4f}, where the text before it had {attempt.to_beat:.4f}: {ending}"
+    """Say what was made of an earlier candidate."""
+    return "It was kept" if attempt.kept else "It was not kept"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -294,7 +289,7 @@ class _Pages:
         other = self.brief.other
         if other is None:
             return ""
-        title = self.add(f"# Compared with another prompt\nThe validation loss of the other one is {other.loss:.4f}.")
+        title = self.add("# Compared with another prompt")
         changes = self.add(_changes(other.prompt, self.brief.prompt, "the other prompt", "this one"), self.left // 4)
         rows = "" if other.trial is None else self._contrast(other.trial, self.left // 3, "P", as_candidate=False)
         return "\n".join(piece for piece in (title, changes, rows) if piece)
@@ -340,12 +335,9 @@ class _Pages:
         broke = [(row, verdict) for row, verdict, wrong in both if wrong and not was[row.id][1]]
         mended = [(row, verdict) for row, verdict, wrong in both if not wrong and was[row.id][1]]
         start = self.left
-        pieces = [
-            self.add(
-                f"On {len(both)} training rows with both verdicts, {subject} mended {len(mended)}, broke {len(broke)}.",
-                room,
-            )
-        ]
+        counts = f"On {len(both)} training rows with both verdicts, {subject} mended {len(mended)}, broke {len(broke)}"
+        figures = describe_change(first, second, self.brief.goal)
+        pieces = [self.add(f"{counts}{f': {figures}' if figures else ''}.", room)]
         for verb, rows in (("broke", broke[:3]), ("mended", mended[:2])):
             for row, verdict in rows:
                 left = room - (start - self.left)

@@ -94,14 +94,14 @@ class SearchState:
     def keep_if_better(self, candidate: Candidate, objective: Objective, *, holdout_rows: int) -> str:
         """Keep a validated candidate, or say why not."""
         result = self._compare(candidate, objective, holdout_rows)
-        self.remember(candidate.prompt, candidate.loss, result, candidate.trial)
+        self.remember(candidate.prompt, result, candidate.trial)
         self.archive.add(candidate, current=result == "kept")
         return result
 
-    def remember(self, prompt: JudgePrompt, loss: float, result: str, trial: Trial | None) -> None:
+    def remember(self, prompt: JudgePrompt, result: str, trial: Trial | None) -> None:
         """Remember what became of a candidate beside the current prompt, for proposers to see."""
         self.archive.tried += 1
-        self.past.append(Attempt(prompt=prompt, loss=loss, to_beat=self.current.loss, result=result, trial=trial))
+        self.past.append(Attempt(prompt=prompt, kept=result == "kept", trial=trial))
 
     def _compare(self, candidate: Candidate, objective: Objective, holdout_rows: int) -> str:
         """Keep a candidate that lowers the loss and raises the target metric, and whose guards the gate could hold.

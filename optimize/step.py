@@ -105,7 +105,7 @@ class Step:
         except LossError as error:
             # None of them came to an end, so none is tried again.
             for entry in entrants:
-                self._drop(entry, f"no loss: {error}", loss=1.0)
+                self._drop(entry, f"no loss: {error}")
         first = entrants[0] if entrants else max(entries, key=lambda entry: (entry.record.tried or {}).get("rows", -1))
         others = tuple(entry.record for entry in entries if entry is not first)
         found = {"trial": trial, "race": race}
@@ -211,9 +211,7 @@ class Step:
         judged = self.state.known(candidate.prompt)
         return Attempt(
             prompt=candidate.prompt,
-            loss=candidate.loss,
-            to_beat=self.state.first.loss,
-            result="kept" if candidate is self.state.current else "not kept",
+            kept=candidate is self.state.current,
             trial=Trial(judged=judged, losses=self.run.goal.row_losses(judged)),
         )
 
@@ -242,9 +240,7 @@ class Step:
             current = replace(judged, answers=tuple(before[answer.row_id] for answer in judged.answers))
             entry.record = replace(entry.record, tried=self._count(current, judged))
             if standing.dropped is not None:
-                behind = standing.behind or 0.0
-                ending = _ending(standing, result.rows, "training")
-                self._drop(entry, ending, min(1.0, max(0.0, self.state.current.loss + behind)))
+                self._drop(entry, _ending(standing, result.rows, "training"))
         return result
 
     def _count(self, current: JudgedDataset, judged: JudgedDataset) -> dict[str, Any]:  # Any: JSON
@@ -302,33 +298,27 @@ class Step:
 
     def _conclude(self, entrants: Sequence[_Entry], result: RaceResult) -> list[_Entry]:
         """Validate the winner and whoever ran to the end, and write down what became of each; the farthest first."""
-        current = self.state.current
         # The first standing is the current prompt's.
         standings = list(zip(entrants, result.standings[1:], result.judged[1:], strict=True))
         standings.sort(key=lambda one: (one[1].dropped is not None, -one[1].rows))
-        best = current.loss
         for entry, standing, judged in standings:
             assert entry.prompt is not None
             finished = standing.rows == result.rows and standing.dropped != "leaves rows unscored"
             if standing.dropped is None or finished:
-                loss = self._validate(entry)
-                if standing.dropped is None:
-                    best = loss
+                self._validate(entry)
                 continue
-            loss = 1.0 if standing.behind is None else min(1.0, best + standing.behind)
-            self._drop(entry, _ending(standing, result.rows, "validation"), loss)
+            self._drop(entry, _ending(standing, result.rows, "validation"))
             if len(judged.scored) and standing.dropped != "leaves rows unscored":
                 self.state.archive.add(self._candidate(entry, judged))
         return [entry for entry, _, _ in standings]
 
-    def _validate(self, entry: _Entry) -> float:
-        """Judge every validation row with a candidate, keep it if it is better, and return its loss."""
+    def _validate(self, entry: _Entry) -> None:
+        """Judge every validation row with a candidate, and keep it if it is better."""
         assert entry.prompt is not None
         judged = self._judge("validation", entry.prompt, self.run.parts.validation)
         candidate = self._candidate(entry, judged)
         result = self.state.keep_if_better(candidate, self.run.goal.objective, holdout_rows=len(self.run.parts.holdout))
         entry.end(result, loss=candidate.loss, metrics=candidate.metrics)
-        return candidate.loss
 
     def _candidate(self, entry: _Entry, judged: JudgedDataset) -> Candidate:
         assert entry.prompt is not None
@@ -343,10 +333,10 @@ class Step:
             trial=entry.trial,
         )
 
-    def _drop(self, entry: _Entry, result: str, loss: float) -> None:
+    def _drop(self, entry: _Entry, result: str) -> None:
         assert entry.prompt is not None
         entry.end(result)
-        self.state.remember(entry.prompt, loss, result, entry.trial)
+        self.state.remember(entry.prompt, result, entry.trial)
 
     def _bench(self, number: int) -> Workbench:
         """Lay out what the proposer may work with: training rows of the target and nothing else."""

@@ -103,9 +103,7 @@ def test_one_whole_brief() -> None:
     trial = judged_of(rows[:4], [0, 0, 3, 3], "the numbers were compared\nnothing found")
     attempt = Attempt(
         prompt=stricter,
-        loss=0.31,
-        to_beat=0.4,
-        result="worse: recall moved by -0.200, too near its guard for the gate",
+        kept=False,
         trial=Trial(judged=trial, losses=goal.row_losses(trial)),
     )
     brief = build_brief(PROMPT, judged, goal=goal, past=[attempt], role="tighten", explanation="why")
@@ -173,9 +171,7 @@ def test_a_prompt_is_compared_with_another(role: str) -> None:
     before = judged_of(rows, [3, 3, 0, 3])
     other = Attempt(
         prompt=PROMPT.edited(criteria="Other criteria."),
-        loss=0.4,
-        to_beat=0.5,
-        result="kept",
+        kept=True,
         trial=Trial(judged=before, losses=goal.row_losses(before)),
     )
     text = build_brief(PROMPT, judged_of(rows, [0, 0, 3, 3]), goal=goal, role=role, other=other).text()  # type: ignore[arg-type]
@@ -228,9 +224,7 @@ def test_any_brief_keeps_its_budget_and_shows_training_rows_only(
     past = [
         Attempt(
             prompt=PROMPT.edited(criteria=f"Criteria {i}. " * 40),
-            loss=0.5,
-            to_beat=0.4,
-            result="worse",
+            kept=False,
             trial=Trial(judged=trial, losses=goal.row_losses(trial)),
         )
         for i in range(attempts)

@@ -58,7 +58,7 @@ def test_a_step_asks_for_feedback_then_for_a_text_and_edits_only_the_criteria(pr
 def test_both_requests_show_the_whole_prompt_and_the_brief(propose: Any, desk: Any) -> None:
     """TextGrad shortens a variable to its first and last ten words; ours is whole, braces and all."""
     brief, earlier = desk.brief, PROMPT.edited(criteria="An earlier text.")
-    past = (Attempt(prompt=earlier, loss=0.4321, to_beat=0.5432, result="worse: recall fell"),)
+    past = (Attempt(prompt=earlier, kept=False),)
     _, asked = propose("Feedback {x}.", "<IMPROVED_VARIABLE>New.</IMPROVED_VARIABLE>", past=past)
     backward, step = (request.messages[-1].content for request in asked)
     for text in (backward, step):
@@ -71,13 +71,13 @@ def test_both_requests_show_the_whole_prompt_and_the_brief(propose: Any, desk: A
     assert "Feedback {x}." in step
     assert "An earlier text." in step
     # A lower loss that is called worse reads as a contradiction: the loss to beat stands beside it.
-    assert "Validation loss 0.4321, where the text before it had 0.5432: not kept (worse: recall fell)" in step
+    assert "It was not kept" in step
     assert "None" not in step
 
 
 def test_the_conversation_fits_itself(propose: Any) -> None:
     """The announced tags are those that come, limits are relative to the text, and momentum asks for no leaps."""
-    past = (Attempt(prompt=PROMPT.edited(criteria="An earlier text."), loss=0.4, to_beat=0.5, result="worse"),)
+    past = (Attempt(prompt=PROMPT.edited(criteria="An earlier text."), kept=False),)
     prompt = PROMPT.edited(criteria="Some words of a rule. " * 192)
     _, asked = propose("Feedback.", NEW, past=past, prompt=prompt)
     for request in asked:
