@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -81,6 +81,16 @@ def in_common(a: Candidate, b: Candidate) -> tuple[JudgedDataset, FloatArray, Ju
     return sides[0], sides[1], sides[2], sides[3]
 
 
+class _Rank(NamedTuple):
+    """Where a candidate stands among others; the least is the best."""
+
+    stopped: bool
+    cost: float
+    """Its change of the loss against the first prompt, and by how much it breaks guards and floors."""
+    length: int
+    number: int
+
+
 @dataclass(slots=True, kw_only=True)
 class Archive:
     """What a search has found so far."""
@@ -126,13 +136,18 @@ class Archive:
     def finalists(self, most: int) -> list[Candidate]:
         """Return the members that a run may end with, the best first: of least loss and shortfall together.
 
-        Those whose race stopped early come last.
+        Those whose race stopped early come last, and only where they did better than the first prompt until then: to
+        judge them on every row costs the most.
 
         Args:
             most: How many at most; the first prompt is none of them.
         """
-        others = [member for member in self.members if member is not self.first]
-        return sorted(others, key=self._rank)[:most]
+        ranked: list[tuple[_Rank, Candidate]] = []
+        for member in self.members:
+            rank = self._rank(member)
+            if member is not self.first and not (rank.stopped and rank.cost >= 0):
+                ranked.append((rank, member))
+        return [member for _, member in sorted(ranked, key=lambda one: one[0])][:most]
 
     def to_repair(self, *, holds: Callable[[Candidate], bool], tried: Collection[str] = ()) -> Candidate | None:
         """Return the member of least loss that beats the current prompt's and breaks a guard; None where none does.
@@ -175,12 +190,12 @@ class Archive:
     def _stays(self, member: Candidate) -> bool:
         return member is self.first or member is self.current
 
-    def _rank(self, candidate: Candidate) -> tuple[bool, float, int, int]:
+    def _rank(self, candidate: Candidate) -> _Rank:
         _, old, _, new = in_common(self.first, candidate)
         change = float((new - old).mean()) if len(new) else 1.0
         cost = round(change + self.shortfall(candidate), 9)
         stopped = len(candidate.judged.dataset) < len(self.first.judged.dataset)
-        return stopped, cost, candidate.length, candidate.number
+        return _Rank(stopped, cost, candidate.length, candidate.number)
 
     def _beats(self, a: Candidate, b: Candidate) -> bool:
         """Whether a is nowhere worse than b; of equals the shorter, then the earlier one is the better.
