@@ -97,9 +97,11 @@ def search_and_test(search: Search, vocabulary: Vocabulary | None) -> Confirmati
             wider = Predicate([condition])
             if len(one.predicate.conditions) > 1 and wider not in tested and Kind.of(wider) in proposals.prices:
                 whole = _test(search, wider, everything.member(wider), familywise)
-                # A wide slice that is poor only for this part of it is none.
+                if whole is None or whole.p >= ALPHA:
+                    continue
+                # A wide slice that is poor only for this part of it is none, unless it is the surer of the two.
                 beside = still_poor(rows, [one.predicate, wider], min_rows=search.min_support)
-                if whole is not None and whole.p < ALPHA and wider in beside:
+                if whole.score > one.score or wider in beside:
                     tested[wider] = whole
         tested.setdefault(one.predicate, one)
     poor = still_poor(rows, list(tested), min_rows=search.min_support)

@@ -108,3 +108,15 @@ def test_a_sharp_core_is_listed_beside_its_wide_slice() -> None:
     assert first.within is None
     assert second.within == first.predicate
     assert (first.standing, second.standing) == ("confirmed", "confirmed")
+
+
+def test_a_wide_slice_that_is_surer_than_a_part_of_it_is_listed() -> None:
+    """By chance a part of it is poorer, and without that part too few rows are left to be sure of."""
+    rng = np.random.default_rng(14)
+    kind, part, words = rng.choice(list("abcd"), 600), rng.choice(list("pqr"), 600), rng.integers(3, 20, 600)
+    label = rng.random(600) < 0.5
+    said = label ^ (rng.random(600) < np.where(kind == "a", 0.60, 0.40))
+    frame = pd.DataFrame({"kind": kind, "part": part, "words": words, "doc": np.arange(600)})
+    frame["label"], frame["predicted"] = label, said
+    found = {str(one.predicate): one for one in find_in_frame(frame, metric="accuracy", group="doc").slices}
+    assert found["kind = a"].confirmed
