@@ -68,7 +68,7 @@ def describe_chance(chances: ChancesReckoned | None) -> list[str]:
         f"± {number(best['error'][target])} is believed of it, as the best of {count(chances.tried)} that were tried"
     )
     if chances.flattery is not None:
-        lines.append(f"choosing among the finalists on these rows flatters by about {chances.flattery:.1f} points")
+        lines.append(f"choosing among the finalists on these rows flatters by about {chances.flattery:z.1f} points")
     return lines + list(chances.notes)
 
 
