@@ -17,7 +17,15 @@ from judgewright.runs.cli import main
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import CallStore, Workspace, list_runs
 
-OPTIMIZE = ("--objective", "do not call unsupported statements grounded", "--target", "precision", "--steps", "2")
+OPTIMIZE = (
+    "--objective",
+    "do not call unsupported statements grounded",
+    "--target",
+    "precision",
+    "--steps",
+    "2",
+    "--look-anyway",
+)
 
 FILES = ("--model", "by-hand", "--via", "files", "--exchange", "x")
 

@@ -39,7 +39,7 @@ class Run:
         """Optimize in two steps."""
         objective = ("--objective", "Precision matters most: do not call unsupported statements grounded.")
         rows = str(self.folder / "rows.jsonl")
-        return self.command("optimize", "groundedness", rows, *objective, "--steps", "2", *options)
+        return self.command("optimize", "groundedness", rows, *objective, "--steps", "2", "--look-anyway", *options)
 
     def events(self, kind: str) -> list[dict[str, Any]]:
         """The events of that kind of the last run."""
