@@ -211,7 +211,7 @@ def _flips_of_files(
     columns = read_columns(options, label=rows.label or "label", id=rows.id_ or "id", group=rows.group)
     columns = replace(columns, require_labels=False)
     before, after = (read_verdicts(path, name, columns) for path, name in files)
-    reading, said = rows.reading(), {RATIONALE, *before.outputs, *after.outputs}
+    reading, said = rows.as_arguments(), {RATIONALE, *before.outputs, *after.outputs}
     dataset = read_rows_to_label(workspace.registry, pool, reading, without=said)
     inputs = tuple(dataset.rows[0].inputs)
     holdout = None
@@ -247,7 +247,7 @@ def _two_judges(
         raise InputError("two judges need the rows to be asked about", hint="judgewright gate A B HOLDOUT --model NAME")
     options = ModelOptions(**{**vars(models), "model": require_model(models.model)})
     before, after = (workspace.registry.get(judge) for judge in judges)
-    return TwoJudges.of(workspace, before, after, holdout, rows.reading()), options
+    return TwoJudges.of(workspace, before, after, holdout, rows.as_arguments()), options
 
 
 def _refuse(

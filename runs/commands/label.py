@@ -120,7 +120,7 @@ def _login() -> str:
 
 
 def _make_queue(workspace: Workspace, path: Path, options: LabelOptions, reading: RowOptions) -> str:
-    how = reading.reading()
+    how = reading.as_arguments()
     dataset = read_rows_to_label(workspace.registry, path, how, judge=options.judge)
     if options.next_ is None:
         config = list_rows(dataset, path=path, reading=how, again=options.again, seed=options.seed)

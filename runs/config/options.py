@@ -67,10 +67,10 @@ class RowOptions:
     limit: int | None = _data(None, "Read only the first rows.", kind="integer", low=1)
     skip_incomplete: bool = _data(False, "Leave out rows that lack an input, and say how many.")
 
-    def reading(self) -> dict[str, Any]:  # Any: JSON
+    def as_arguments(self) -> dict[str, Any]:  # Any: JSON
         """Return the options under the names of `load_dataset`, as runs keep them; `label_scale` as text."""
-        reading = {field.name: getattr(self, field.name) for field in fields(RowOptions)}
-        return {"id" if name == "id_" else name: value for name, value in reading.items()}
+        options = {field.name: getattr(self, field.name) for field in fields(RowOptions)}
+        return {"id" if name == "id_" else name: value for name, value in options.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
