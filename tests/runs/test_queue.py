@@ -46,6 +46,7 @@ def config(root: Path) -> RunConfig:
         edit=EDIT.to_yaml(),
         slice="all",
         steps=1,
+        look_anyway=True,
     )
 
 

@@ -32,6 +32,12 @@ from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import HoldoutLedger, RunConfig, Workspace, list_runs
 
 PROMPT = Registry().get("groundedness")
+EDIT = PROMPT.edited(
+    criteria=f"{PROMPT.criteria}"
+    "\nCheck every name and entity; one that does not appear in the source means a low grade."
+    "\nCompare each number with the source, and grade low if it does not appear there."
+)
+"""What keeps the simulated model from saying yes too often."""
 OBJECTIVE = "Precision matters most: do not call unsupported statements grounded."
 
 
@@ -44,11 +50,17 @@ def url() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def accepted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunResult]:
-    """A workspace with an adopted prompt, and the walk that found it."""
+    """A workspace with an adopted prompt, a person's edit, and the run whose gate accepted it."""
     folder = tmp_path_factory.mktemp("recheck")
     write_demo_rows(folder / "rows.jsonl")
     config = RunConfig(
-        prompt=PROMPT.to_yaml(), model="simulated", data=str(folder / "rows.jsonl"), objective=OBJECTIVE, steps=6
+        prompt=PROMPT.to_yaml(),
+        model="simulated",
+        data=str(folder / "rows.jsonl"),
+        objective=OBJECTIVE,
+        proposer="human",
+        edit=EDIT.to_yaml(),
+        steps=1,
     )
     with Workspace(folder / "work") as place:
         result = start_run(place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None)

@@ -66,8 +66,9 @@ def test_the_ordinary_path_costs_nothing(folder: Path, say: Say) -> None:
     say("slices", "verdicts.jsonl")
     say("slices", "verdicts.jsonl", "--where", "metadata.channel = chat", "--json")
     say("score", "verdicts.jsonl")
-    body = json.loads(say("optimize", "groundedness", "rows.jsonl", "--objective", "precision", *SIMULATED, "--json"))
-    assert body["decision"].get("look", 1) == 1
+    steps = ("--objective", "precision", "--look-anyway")
+    body = json.loads(say("optimize", "groundedness", "rows.jsonl", *steps, *SIMULATED, "--json"))
+    assert body["decision"]["look"] == 1
     assert "measured on these rows before" not in body["decision"]["reason"]
 
 
@@ -159,7 +160,9 @@ def test_all_opens_the_holdout_and_the_ledger_says_so(
     again = ("optimize", "groundedness", "rows.jsonl", "--objective", "precision", "--steps", "1", *SIMULATED)
     assert run(*again) == 2
     assert "no group is left for the holdout part" in capsys.readouterr().err
-    assert run(*again, "--allow-opened") in (0, 1)
+    capsys.readouterr()
+    assert run(*again, "--allow-opened", "--look-anyway") in (0, 1)
+    assert "were open to run slices --all" in capsys.readouterr().out
 
 
 def test_a_file_of_sealed_rows_alone_shows_nothing(folder: Path, say: Say, capsys: pytest.CaptureFixture[str]) -> None:
