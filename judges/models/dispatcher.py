@@ -27,7 +27,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 
-from ..errors import JudgewrightError, ModelError
+from ..errors import JudgewrightError, ModelError, UnreachedError
 from .budget import Budget, Forecast
 from .call_record import CallRecord, FailedCall
 from .counters import Call, Counters, Outcome
@@ -37,6 +37,7 @@ from .price import Prices
 from .rates import Clock
 from .retries import (
     OUTAGE,
+    UNREACHED_TRIES,
     backoff,
     closed,
     free_of_charge,
@@ -365,7 +366,10 @@ class Dispatcher:
         # No outcome is written after a stop: the resumed run tries again.
         if error.retryable and self.stopped is not None:
             return
-        if not error.retryable or call.tries >= context.tries or late or poison:
+        tries = context.tries
+        if isinstance(error, UnreachedError) and not self._counters.stats.calls:
+            tries = min(tries, UNREACHED_TRIES)
+        if not error.retryable or call.tries >= tries or late or poison:
             await self._give_up(call, error)
         else:
             self._delayed += 1

@@ -10,6 +10,9 @@ from .model import Completion
 OUTAGE = 10
 """So many requests given up in a row, without one success between them, mean that the endpoint is down."""
 
+UNREACHED_TRIES = 4
+"""Tries of an endpoint that never answered: its address is more likely wrong than its server busy."""
+
 _BACKOFF_BASE = 0.5
 """Seconds before the first retry, at most; doubled with each."""
 _BACKOFF_CAP = 30.0
