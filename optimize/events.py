@@ -234,6 +234,8 @@ class ChancesReckoned(RunEvent):
     """The chance of each finalist to be accepted, and whether the best of them goes to the gate."""
 
     kind = "chance"
+    metric: str
+    """The target."""
     chosen: int
     """Place in `candidates`, from 0."""
     accepted: float

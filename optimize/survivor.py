@@ -107,6 +107,7 @@ def choose_survivor(run: RunContext, archive: Archive) -> Survivor | None:
         lines.append({"version": contender.prompt.version, "rule": rule, **asdict(one)})
     run.services.record(
         ChancesReckoned(
+            metric=objective.target,
             chosen=best,
             accepted=chance.accepted,
             least=settings.least_chance,

@@ -51,7 +51,7 @@ def describe_chance(chances: ChancesReckoned | None) -> list[str]:
     if chances is None:
         return []
     best = chances.candidates[chances.chosen]
-    target = next(iter(best["measured"]))
+    target = chances.metric
     what = best["version"] if best["rule"] is None else f"{best['version']} at threshold {best['rule']['threshold']:g}"
     parts = [f"{best['target']:.0%} for the gain of {target}"]
     parts += [f"{chance:.0%} for {name}" for name, chance in best["guards"].items()]

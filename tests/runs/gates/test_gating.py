@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges import Change, Registry
-from judgewright.optimize.events import DecisionRecord, GateAnswered, read_as
+from judgewright.optimize.events import ChancesReckoned, DecisionRecord, GateAnswered, read_as
 from judgewright.runs.actions import GATED, HUNKS, Gated, decisions_about, gated_on, needed, verification
 from judgewright.runs.reports import gate_sentences
+from judgewright.runs.reports.gate_sentences import describe_chance
 from judgewright.runs.store import RunJournal, Workspace, create_run
 
 from ..stored_events import EVIDENCE, stored
@@ -112,3 +113,17 @@ def test_a_guard_is_told_with_the_bound_that_was_tested_and_what_its_p_is_of() -
     del guard["p"]
     (_, line, *_) = gate_sentences(read(undecided(guards=[guard])))
     assert "(one-sided 95 % bound): the guard holds" in line
+
+
+def test_the_chance_is_said_of_the_target_where_a_guard_comes_first() -> None:
+    """The journal keeps metrics in the order of their names."""
+    metrics = {"precision": -0.03, "recall": 0.08}
+    chance = {"accepted": 0.26, "target": 1.0, "guards": {"precision": 0.26}, "rows": 900}
+    finalist = {"version": "a", "rule": None, **chance, "measured": metrics, "expected": metrics, "error": metrics}
+    counts = {"holdout_rows": 785, "holdout_groups": 692, "rows": 900, "training_rows": 0, "tried": 3, "measured": 3}
+    choice = {"metric": "recall", "chosen": 0, "accepted": 0.26, "least": 0.05, "sent": True, "alpha": 0.03}
+    unknown = {"flattery": -0.01, "agreement": None, "notes": []}
+    lines = describe_chance(read_as(ChancesReckoned, {**choice, **counts, **unknown, "candidates": [finalist]}))
+    assert "100% for the gain of recall, 26% for precision alone" in lines[0]
+    assert "recall changed by +0.080" in lines[1]
+    assert lines[2].endswith("flatters by about 0.0 points")
