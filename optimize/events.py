@@ -151,6 +151,8 @@ class LossFrozen(RunEvent):
     version: str
     refusals: tuple[str, ...]
     cost_table: tuple[Json, ...]
+    slices: Mapping[str, str] | None = None
+    """The saved slices that it names, with their predicates."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,7 @@ from .invariants import EXAMPLE_TOKENS, token_cap
 from .losses.classes import Classes
 from .losses.loss import RETURNS
 from .losses.objective import Objective
-from .losses.request import LISTED_PAIRS, loss_request, scale_facts
+from .losses.request import LISTED_PAIRS, loss_request, scale_facts, slice_facts
 from .proposers import FewShot, Gepa, HumanEdit, Mipro, Proposer, Rewrite, TextGrad
 from .proposers.demonstrations import MAX_CHARS
 from .proposers.textgrad import MOMENTUM
@@ -346,6 +346,7 @@ def _loss_line(planned: PlannedRun) -> Asked:
         longest_name = max(scale.labels, key=len)
         # In the slice and outside of it.
         facts = [f"{len(planned.dataset)} {longest_name!r} called {longest_name!r}"] * (2 * LISTED_PAIRS)
+    facts += slice_facts(planned.settings.saved_slices)
     request = planned.optimizer_model.apply(loss_request(planned.objective, "", classes=classes, facts=facts))
     calls = 1 + RETURNS if _asks_for_loss(planned.settings) else 0
     longest = Forecast().before(request)[0] + _SLICE_TOKENS + RETURNS * _REFUSAL_TOKENS

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -40,6 +41,8 @@ class Goal:
     objective: Objective
     target: Target
     loss: Loss
+    slices: Mapping[str, Predicate] = field(default_factory=dict[str, Predicate])
+    """The saved slices that the loss names."""
 
     def row_losses(self, judged: JudgedDataset) -> FloatArray:
         """Return the loss of each scored row, in [0, 1]; shape (n,).
@@ -47,4 +50,5 @@ class Goal:
         Raises:
             LossError: The loss cannot be computed on these rows.
         """
-        return row_losses(self.loss, judged, self.target.member(judged.dataset)[judged.scored])
+        slices = {name: predicate.mask(judged.dataset.rows)[judged.scored] for name, predicate in self.slices.items()}
+        return row_losses(self.loss, judged, self.target.member(judged.dataset)[judged.scored], slices)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from ..judges import InputError, JudgedDataset
+from ..judges import BoolArray, InputError, JudgedDataset
 from ..slices import FoundSlice, SliceReport, find_confusions, find_slices, parse_predicate
 from ..slices.column_names import BY_NAME, named_outputs
 from ..slices.effect import Direction
+from ..slices.inspect_slice import require_columns
 from ..slices.slice import ALL_ROWS
 from .context import Services
 from .events import LossFrozen, SliceChosen
@@ -20,7 +21,7 @@ from .losses.grid import Grades
 from .losses.loss import Loss, WrittenLoss, check_loss, row_losses, write_loss
 from .losses.objective import Objective
 from .losses.outcomes import PLACES
-from .losses.request import outcome_facts
+from .losses.request import outcome_facts, slice_facts
 from .settings import RunSettings
 
 _PLAIN = Loss(
@@ -39,7 +40,8 @@ def set_goal(objective: Objective, baseline: JudgedDataset, services: Services, 
     """
     target = find_target(baseline, objective, services, settings)
     loss = construct_loss(objective, target, baseline, services, settings)
-    return Goal(objective=objective, target=target, loss=loss)
+    slices = {name: parse_predicate(settings.saved_slices[name]) for name in loss.expression.slices}
+    return Goal(objective=objective, target=target, loss=loss, slices=slices)
 
 
 def find_target(baseline: JudgedDataset, objective: Objective, services: Services, settings: RunSettings) -> Target:
@@ -140,8 +142,10 @@ def construct_loss(
         grades = Grades.of(baseline.scale, baseline.dataset.labels)
     inside = target.member(baseline.dataset)[baseline.scored]
 
+    slices = _saved_slices(baseline, settings)
+
     def trial(loss: Loss) -> None:
-        row_losses(loss, baseline, inside)
+        row_losses(loss, baseline, inside, slices)
 
     if settings.unguided:
         written = WrittenLoss(loss=_PLAIN)
@@ -150,6 +154,7 @@ def construct_loss(
         written = WrittenLoss(loss=settings.loss)
     else:
         facts = outcome_facts(baseline, inside)
+        facts += slice_facts({name: settings.saved_slices[name] for name in slices})
         written = write_loss(objective, target.name, services.optimizer_client.ask_one, grades, trial, facts)
     loss = written.loss
     costs: list[dict[str, Any]] = []  # Any: JSON
@@ -158,7 +163,8 @@ def construct_loss(
     elif grades.levels:
         costs = [asdict(row) for row in cost_table(loss.expression, grades)]
     if target.predicate is None:  # every row is in the target: there is no other place to speak of
-        costs = [row | {"place": ALL_ROWS} for row in costs if row["place"] != PLACES[0]]
+        costs = [row for row in costs if row["place"] != PLACES[0]]
+        costs = [row | {"place": ALL_ROWS} if row["place"] == PLACES[1] else row for row in costs]
     event = LossFrozen(
         expression=str(loss.expression),
         declares=dict(loss.declares),
@@ -167,6 +173,20 @@ def construct_loss(
         version=loss.version,
         refusals=tuple(written.refusals),
         cost_table=tuple(costs),
+        slices={name: settings.saved_slices[name] for name in loss.expression.slices} or None,
     )
     services.record(event)
     return loss
+
+
+def _saved_slices(baseline: JudgedDataset, settings: RunSettings) -> dict[str, BoolArray]:
+    """Return which scored rows are in each saved slice of these rows' columns; shape (n,) each."""
+    slices: dict[str, BoolArray] = {}
+    for name, text in settings.saved_slices.items():
+        predicate = parse_predicate(text)
+        try:
+            require_columns(baseline.dataset.rows, predicate)
+        except InputError:
+            continue  # saved for other rows
+        slices[name] = predicate.mask(baseline.dataset.rows)[baseline.scored]
+    return slices

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..judges import Dataset, DecisionRule, JudgePrompt, JudgeSettings, require_column
@@ -48,6 +49,8 @@ class RunSettings(GateOptions, SearchOptions):
     """What decides for every version of the judge; the prompt's own threshold unless given."""
     claims: ClaimSettings | None = None
     """How responses are split into claims; None where each is judged whole."""
+    saved_slices: Mapping[str, str] = field(default_factory=dict)
+    """Predicates by the names under which slices were saved; a loss may name them."""
     search_parts: SearchParts = field(default_factory=SearchParts)
 
     def batch_rows(self, validation: int) -> int:

@@ -8,7 +8,8 @@ confidence x slice membership x human grade x judge's grade is looked at.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
@@ -86,6 +87,17 @@ def axiom_faults(expression: Expression, declares: Mapping[str, bool], grades: G
     Raises:
         LossError: A scale leaves no right and wrong.
     """
+    faults: dict[str, Fault] = {}
+    for count in range(len(expression.slices) + 1):
+        for members in combinations(expression.slices, count):
+            where = f", in slice {' and '.join(members)}" if members else ""
+            for fault in _faults_given(expression.given(members), declares, grades):
+                faults.setdefault(fault.axiom, replace(fault, detail=fault.detail + where))
+    return tuple(faults.values())
+
+
+def _faults_given(expression: Expression, declares: Mapping[str, bool], grades: Grades | Classes) -> tuple[Fault, ...]:
+    """Return the faults for rows that are all in the same saved slices."""
     if isinstance(grades, Classes):
         return tuple(_class_faults(expression, declares, grades))
     faults: dict[str, Fault] = {}

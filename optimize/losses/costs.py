@@ -75,12 +75,12 @@ def cost_table(expression: Expression, grades: Grades) -> list[CostRow]:
     """
     axis = grades.judge_axes()[-1]
     grid = Grid(confidences=np.array([0.5, 0.9]), people=axis, judge=axis, levels=grades.levels)
-    costs = expression.evaluate(grid.outcomes()).reshape(grid.shape)
     last = len(axis.ranks) - 1
     over = int(np.argmax(axis.positive))
     near = over - 1
     table: list[CostRow] = []
-    for m, place in enumerate(PLACES):
+    for place, m, given in _places(expression):
+        costs = given.evaluate(grid.outcomes()).reshape(grid.shape)
         for c, confidence in enumerate(grid.confidences.tolist()):
             cost = costs[c, m]
             table.append(
@@ -98,6 +98,12 @@ def cost_table(expression: Expression, grades: Grades) -> list[CostRow]:
     return table
 
 
+def _places(expression: Expression) -> list[tuple[str, int, Expression]]:
+    """Return each kind of place: its name, whether it is in the slice under repair (0 or 1), what is charged there."""
+    places = [(place, m, expression.given()) for m, place in enumerate(PLACES)]
+    return places + [(f"in slice {name}", 0, expression.given([name])) for name in expression.slices]
+
+
 def class_costs(expression: Expression, classes: Classes) -> list[ClassCosts]:
     """Return what each class costs by what it is called, inside and outside the slice at confidence 0.5 and 0.9.
 
@@ -105,9 +111,9 @@ def class_costs(expression: Expression, classes: Classes) -> list[ClassCosts]:
         LossError: Some cost of the table is outside [0, 1].
     """
     grid = ClassGrid(confidences=np.array([0.5, 0.9]), classes=classes)
-    costs = expression.evaluate(grid.outcomes()).reshape(grid.shape)
     table: list[ClassCosts] = []
-    for m, place in enumerate(PLACES):
+    for place, m, given in _places(expression):
+        costs = given.evaluate(grid.outcomes()).reshape(grid.shape)
         for c, confidence in enumerate(grid.confidences.tolist()):
             for label, name in enumerate(classes.names):
                 by_verdict = dict(zip(classes.names, costs[c, m, label].tolist(), strict=True))
@@ -124,10 +130,10 @@ def cost_lines(expression: Expression, grades: Grades) -> tuple[CostLine, ...]:
     judge = grades.judge_axes()[-1]
     confidences = confidences_of(expression.constants, _CONFIDENCES)
     grid = Grid(confidences=confidences, people=grades.people_axis(), judge=judge, levels=grades.levels)
-    costs = expression.evaluate(grid.outcomes()).reshape(grid.shape)
-    abstained = expression.evaluate(grid.abstentions()).reshape((*grid.shape[:2], 2))
     lines: list[CostLine] = []
-    for m, place in enumerate(PLACES):
+    for place, m, given in _places(expression):
+        costs = given.evaluate(grid.outcomes()).reshape(grid.shape)
+        abstained = given.evaluate(grid.abstentions()).reshape((*grid.shape[:2], 2))
         for outcome, distance, cells in _outcomes(grid):
             bands = _by_band(costs[:, m][:, cells], confidences)
             lines.append(CostLine(place=place, outcome=outcome, distance=distance, costs=bands))

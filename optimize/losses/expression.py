@@ -8,12 +8,14 @@ our own evaluator runs it over NumPy columns in float64; the work is bounded by 
 from __future__ import annotations
 
 import ast
+import copy
 import difflib
 import functools
 import hashlib
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import numpy as np
 import orjson
@@ -70,6 +72,8 @@ MAX_NODES = 200
 MAX_DEPTH = 25
 MAX_CONSTANT = 1e6
 MAX_POWER = 4
+MAX_SLICES = 3
+"""Saved slices that one expression may name."""
 
 _TOKEN = re.compile(
     r"""(?: (?: (?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+) (?:[eE][+-]?[0-9]+)? (?![A-Za-z0-9_.]) )
@@ -123,15 +127,34 @@ class Expression:
                 numbers.add(float(node.value))
         return tuple(sorted(numbers))
 
-    def evaluate(self, outcomes: Outcomes | ClassOutcomes) -> FloatArray:
+    @property
+    def slices(self) -> tuple[str, ...]:
+        """The saved slices that the expression names, in the order of their names."""
+        names = {name for node in ast.walk(self.tree) if (name := _slice_name(node)) is not None}
+        return tuple(sorted(names - {TARGET_SLICE}))
+
+    def given(self, members: Collection[str] = ()) -> Expression:
+        """Return the expression for a row of these saved slices and of no other."""
+        if not self.slices:
+            return self
+        tree = _Inside(members).visit(copy.deepcopy(self.tree))
+        return Expression(text=ast.unparse(tree), tree=tree)
+
+    def evaluate(
+        self, outcomes: Outcomes | ClassOutcomes, slices: Mapping[str, BoolArray] = MappingProxyType({})
+    ) -> FloatArray:
         """Return the loss of each row, shape (n,), each in [0, 1].
+
+        Args:
+            outcomes: What happened to each row.
+            slices: By the name of a saved slice, which rows are in it; shape (n,) each.
 
         Raises:
             LossError: Some row's loss is not in [0, 1], or the rows have no such name or class; nothing is clipped
                 silently.
         """
         with np.errstate(all="ignore"):
-            value = _value(self.tree, _Columns.of(outcomes))
+            value = _value(self.tree, _Columns.of(outcomes, slices))
         values = np.array(np.broadcast_to(value, (len(outcomes),)), np.float64)
         bad = ~((values >= 0.0) & (values <= 1.0))
         if bad.any():
@@ -161,7 +184,10 @@ def compile_expression(text: str) -> Expression:
         raise LossError(f"{flat[:80]!r} is not one expression: {reason}") from None
     _check_size(tree)
     _check(tree)
-    return Expression(text=ast.unparse(tree), tree=tree)
+    expression = Expression(text=ast.unparse(tree), tree=tree)
+    if len(expression.slices) > MAX_SLICES:
+        raise LossError(f"the expression names {len(expression.slices)} saved slices; {MAX_SLICES} are allowed")
+    return expression
 
 
 def _scan(text: str) -> str:
@@ -262,8 +288,29 @@ def _check_call(node: ast.Call) -> None:
     argument = node.args[0]
     if not (isinstance(argument, ast.Constant) and isinstance(argument.value, str)):
         raise LossError("in_slice takes the name of a slice in quotes")
-    if argument.value != TARGET_SLICE:
-        raise LossError(f"there is no slice {argument.value!r}; there is: {TARGET_SLICE}")
+
+
+class _Inside(ast.NodeTransformer):
+    """Puts 1 or 0 where a saved slice is named."""
+
+    def __init__(self, members: Collection[str]) -> None:
+        self.members = members
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        """See `ast.NodeTransformer`."""
+        name = _slice_name(node)
+        if name is not None and name != TARGET_SLICE:
+            return ast.Constant(int(name in self.members))
+        self.generic_visit(node)
+        return node
+
+
+def _slice_name(node: ast.AST) -> str | None:
+    """Return the slice that a call asks about; None for anything else."""
+    match node:
+        case ast.Call(func=ast.Name(id="in_slice"), args=[ast.Constant(value=str() as name)]):
+            return name
+    return None
 
 
 def _near(name: str, names: Collection[str]) -> str:
@@ -281,12 +328,25 @@ class _Columns:
     classes: Mapping[str, IntArray]
     """People's and the judge's class as positions among the names; empty for a judge that decides yes or no."""
     names: tuple[str, ...]
+    slices: Mapping[str, BoolArray]
 
     @classmethod
-    def of(cls, outcomes: Outcomes | ClassOutcomes) -> _Columns:
+    def of(cls, outcomes: Outcomes | ClassOutcomes, slices: Mapping[str, BoolArray]) -> _Columns:
         if isinstance(outcomes, ClassOutcomes):
-            return cls(outcomes.columns(), outcomes.class_columns(), outcomes.classes)
-        return cls(outcomes.columns(), {}, ())
+            return cls(outcomes.columns(), outcomes.class_columns(), outcomes.classes, slices)
+        return cls(outcomes.columns(), {}, (), slices)
+
+    def inside(self, name: str) -> FloatArray:
+        """Return 1 for each row of a slice, else 0.
+
+        Raises:
+            LossError: There is no such slice.
+        """
+        if name == TARGET_SLICE:
+            return self.numbers["in_slice"]
+        if name not in self.slices:
+            raise LossError(f"there is no slice {name!r}; there is: {', '.join([TARGET_SLICE, *self.slices])}")
+        return self.slices[name].astype(np.float64)
 
     def number(self, name: str) -> FloatArray:
         """Return a column of numbers.
@@ -348,8 +408,8 @@ def _value(node: ast.expr, columns: _Columns) -> FloatArray:
         case ast.IfExp(test=test, body=body, orelse=orelse):
             chosen = np.not_equal(_value(test, columns), 0.0)
             return np.where(chosen, _value(body, columns), _value(orelse, columns))
-        case ast.Call(func=ast.Name(id="in_slice")):
-            return columns.number("in_slice")
+        case ast.Call(func=ast.Name(id="in_slice"), args=[ast.Constant(value=name)]):
+            return columns.inside(str(name))
         case ast.Call(func=ast.Name(id=name), args=arguments):
             return _call(name, [_value(argument, columns) for argument in arguments])
     raise LossError(f"{type(node).__name__} is not part of the language")

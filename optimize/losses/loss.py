@@ -7,8 +7,9 @@ and ranks candidates on validation; it never decides acceptance, which belongs t
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -209,20 +210,34 @@ def missing_declaration(loss: Loss, objective: Objective) -> str | None:
     return f"the objective needs a loss that declares {required}: {DECLARATIONS[required]}"
 
 
-def row_losses(loss: Loss, judged: JudgedDataset, inside: BoolArray) -> FloatArray:
+def require_slices(loss: Loss, slices: Collection[str]) -> None:
+    """Make sure that there is every saved slice that a loss names.
+
+    Raises:
+        LossError: One is not there.
+    """
+    for name in loss.expression.slices:
+        if name not in slices:
+            raise LossError(f"there is no slice {name!r}; there is: {', '.join([TARGET_SLICE, *slices])}")
+
+
+def row_losses(
+    loss: Loss, judged: JudgedDataset, inside: BoolArray, slices: Mapping[str, BoolArray] = MappingProxyType({})
+) -> FloatArray:
     """Return the loss of each scored row, shape (n,), each in [0, 1].
 
     Args:
         loss: The loss to apply.
         judged: The table.
         inside: Whether each scored row is in the slice under repair; shape (n,).
+        slices: By the name of a saved slice, which scored rows are in it; shape (n,) each.
 
     Raises:
-        LossError: Some row's loss is not in [0, 1].
+        LossError: Some row's loss is not in [0, 1], or the loss names a slice that is not there.
     """
     if judged.scale.kind == "choice":
-        return loss.expression.evaluate(ClassOutcomes.of(judged, inside))
-    return loss.expression.evaluate(outcomes_of(judged, inside))
+        return loss.expression.evaluate(ClassOutcomes.of(judged, inside), slices)
+    return loss.expression.evaluate(outcomes_of(judged, inside), slices)
 
 
 def _read(completion: Completion) -> Loss:

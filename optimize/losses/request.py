@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -158,6 +158,15 @@ def scale_facts(scale: OutputScale, labels: OutputScale | None) -> list[str]:
             f"{(labels.threshold - labels.low) * stretch:.3g} on"
         )
     return facts
+
+
+def slice_facts(slices: Mapping[str, str]) -> list[str]:
+    """Name the saved slices that a loss may weigh.
+
+    Args:
+        slices: Their predicates by their names.
+    """
+    return [f"in_slice({name!r}) is 1 for a row of this saved slice, else 0: {slices[name]}" for name in slices]
 
 
 def outcome_facts(judged: JudgedDataset, inside: BoolArray) -> list[str]:

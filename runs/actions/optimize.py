@@ -37,7 +37,7 @@ from ..store.run_command import command_of
 from ..store.run_config import RunConfig, open_proposer
 from ..store.sides import enter_sides
 from ..store.workspace import Workspace
-from .read_objective import settle_objective
+from .read_objective import saved_slices, settle_objective
 from .run_summary import RunSummary, read_optimization, read_run, require_same_models
 
 Watch = Callable[[str, Progress], None]
@@ -144,6 +144,7 @@ def pin_config(workspace: Workspace, config: RunConfig) -> tuple[RunConfig, Data
         data_hash=dataset.content_hash,
         exchange=exchange,
         holdout=holdout,
+        saved_slices=saved_slices(workspace) or None,
     )
     kept = workspace.registry.kept_rule(config.judge)
     return (replace(config, rule=kept.rule.to_json()) if kept else config), dataset

@@ -203,7 +203,7 @@ def _read_plan(workspace: Workspace, config: RunConfig, environment: Environment
         dataset=replace(dataset, rows=(*even, *parts.drawn.rows)),
         parts=parts,
         proposer=proposer,
-        settings=config.settings(),
+        settings=replace(config, saved_slices=saved_slices(workspace)).settings(),
         objective=_read_objective(workspace, config, environment),
         screened=config.screen_model is not None,
         judge_model=environment.settings(config.model),

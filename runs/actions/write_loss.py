@@ -12,12 +12,13 @@ from ...optimize.losses.axioms import axiom_faults
 from ...optimize.losses.classes import ClassCosts, Classes
 from ...optimize.losses.costs import CostLine, class_costs, cost_lines
 from ...optimize.losses.grid import Grades
-from ...optimize.losses.loss import WrittenLoss, missing_declaration
-from ...optimize.losses.request import scale_facts
+from ...optimize.losses.loss import WrittenLoss, missing_declaration, require_slices
+from ...optimize.losses.request import scale_facts, slice_facts
 from ..config.environment import Environment
 from ..config.options import ModelOptions
 from ..store.run_clients import start_run_client
 from ..store.workspace import Workspace
+from .read_objective import saved_slices
 
 _MAX_FILE = 100_000
 
@@ -83,8 +84,14 @@ def ask_for_loss(
     config = {"objective": objective.text, "model": models.model}
     grades = replace(grades, target=objective.target)
     facts = [] if grades.grades.kind == "choice" else scale_facts(grades.grades, grades.labels)
+    slices = saved_slices(workspace)
+    facts += slice_facts(slices)
+
+    def trial(loss: Loss) -> None:
+        require_slices(loss, slices)
+
     with start_run_client(workspace, "loss", config, models, environment) as (_, client):
-        written = write_loss(objective, slice_name, client.ask_one, grades.tried_on, facts=facts)
+        written = write_loss(objective, slice_name, client.ask_one, grades.tried_on, trial, facts)
         return ModelLoss(written=written, stats=client.stats, simulated=client.model.simulated)
 
 

@@ -53,6 +53,8 @@ class RunConfig(OptimizeOptions):
     data_hash: str = ""
     reading: Mapping[str, Any] | None = None  # Any: JSON
     """The objective as it was read when the run started; None in runs of versions before 0.3."""
+    saved_slices: Mapping[str, str] | None = None
+    """Predicates of the slices that were saved when the run started; a loss may name them."""
     model_settings: Mapping[str, Mapping[str, Any]] | None = None  # Any: JSON
     """By model: its settings that may change an answer. The run keeps them, whatever the files say later."""
 
@@ -141,6 +143,7 @@ class RunConfig(OptimizeOptions):
             judge=JudgeSettings(max_tokens=self.max_tokens, confidence=self.confidence),
             rule=self.decision_rule,
             claims=self.claims,
+            saved_slices=self.saved_slices or {},
         )
 
     def dataset(self) -> Dataset:

@@ -36,6 +36,24 @@ def test_a_sensible_loss_is_accepted(text: str) -> None:
     check_axioms(compile_expression(text), declares=GOOD[text], grades=Grades(levels=4))
 
 
+WEIGHED = "(1 - correct) * (1 if in_slice('long') else {rest}) * (1 if in_slice('target') else 0.6)"
+
+
+def test_saved_slices_are_weighed_and_every_axiom_holds_in_each_of_them() -> None:
+    """A loss that is blind in one saved slice, or in two together, is refused, and says where."""
+    check_axioms(compile_expression(WEIGHED.format(rest=0.5)), declares={}, grades=Grades(levels=4))
+    faults = axiom_faults(compile_expression(WEIGHED.format(rest=0)), declares={}, grades=Grades(levels=4))
+    assert faults
+    together = "(1 - correct) * (0 if in_slice('long') and in_slice('new') else 1)"
+    (fault, *_) = axiom_faults(compile_expression(together), declares={}, grades=Grades(levels=4))
+    assert fault.detail.endswith(", in slice long and new")
+    table = cost_table(compile_expression(WEIGHED.format(rest=0.5)), Grades(levels=4))
+    costs = {(row.place, row.confidence): row.fp for row in table}
+    assert costs["in no slice", 0.9] == pytest.approx(0.3)
+    assert costs["in slice target", 0.9] == pytest.approx(0.5)
+    assert costs["in slice long", 0.9] == pytest.approx(0.6)
+
+
 def one(
     expression: Expression, human: float, judge: float, confidence: float, inside: bool, first: int, levels: int
 ) -> float:

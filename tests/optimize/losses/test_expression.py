@@ -90,7 +90,6 @@ HOSTILE = {
     "readfile": "readfile('/etc/passwd')",
     "row text": "source",
     "statement text": "len(statement)",
-    "unknown slice": "in_slice('holdout')",
     "slice by expression": "in_slice(fp)",
     "keyword argument": "min(fp, default=fn)",
     "star argument": "max(*fp)",
@@ -359,3 +358,19 @@ def test_fuzzing_raises_nothing_but_loss_errors() -> None:
         with contextlib.suppress(LossError):
             check_axioms(expression, declares={}, grades=Grades(levels=4))
     assert accepted > 10
+
+
+def test_a_saved_slice_is_a_column_of_its_own() -> None:
+    """By its name; one that is not there, and more than three, are refused."""
+    rows = Row(id="a", inputs={}, label=1.0), Row(id="b", inputs={}, label=1.0)
+    dataset = Dataset(rows=rows, labels=BINARY, name="d")
+    answers = tuple(Verdict(row_id=row.id, score=0.0, confidence=0.5, positive=False, rationale="") for row in rows)
+    judged = JudgedDataset(dataset=dataset, judge="j", scale=BINARY, answers=answers)
+    outcomes = outcomes_of(judged, np.array([False, False]))
+    expression = compile_expression("(1 - correct) * (1 if in_slice('long') else 0.5)")
+    assert expression.slices == ("long",)
+    assert expression.evaluate(outcomes, {"long": np.array([True, False])}).tolist() == [1.0, 0.5]
+    with pytest.raises(LossError, match=r"there is no slice 'long'; there is: target, short"):
+        expression.evaluate(outcomes, {"short": np.array([True, False])})
+    with pytest.raises(LossError, match="names 4 saved slices; 3 are allowed"):
+        compile_expression(" + ".join(f"in_slice('s{i}')" for i in range(4)))
