@@ -151,7 +151,7 @@ class LossFrozen(RunEvent):
     version: str
     refusals: tuple[str, ...]
     cost_table: tuple[Json, ...]
-    slices: Mapping[str, str] | None = None
+    slices: Mapping[str, str] | None = field(default=None, metadata=_OMIT)
     """The saved slices that it names, with their predicates."""
 
 

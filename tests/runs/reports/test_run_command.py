@@ -126,5 +126,6 @@ def test_every_other_setting_comes_back(tmp_path: Path, monkeypatch: pytest.Monk
         "prompt",
         "reading",
         "rule",
+        "saved_slices",
     ]
     assert parsed(command_of(replace(mine, data="/home/ann/my rows.jsonl", data_hash="h", concurrency=2))) == mine
