@@ -133,6 +133,16 @@ class Expression:
         names = {name for node in ast.walk(self.tree) if (name := _slice_name(node)) is not None}
         return tuple(sorted(names - {TARGET_SLICE}))
 
+    def require_slices(self, slices: Collection[str]) -> None:
+        """Make sure that there is every saved slice that the expression names.
+
+        Raises:
+            LossError: One is not there.
+        """
+        for name in self.slices:
+            if name not in slices:
+                raise LossError(f"there is no slice {name!r}; there is: {', '.join([TARGET_SLICE, *slices])}")
+
     def given(self, members: Collection[str] = ()) -> Expression:
         """Return the expression for a row of these saved slices and of no other."""
         if not self.slices:
@@ -153,6 +163,7 @@ class Expression:
             LossError: Some row's loss is not in [0, 1], or the rows have no such name or class; nothing is clipped
                 silently.
         """
+        self.require_slices(slices)
         with np.errstate(all="ignore"):
             value = _value(self.tree, _Columns.of(outcomes, slices))
         values = np.array(np.broadcast_to(value, (len(outcomes),)), np.float64)
@@ -337,15 +348,9 @@ class _Columns:
         return cls(outcomes.columns(), {}, (), slices)
 
     def inside(self, name: str) -> FloatArray:
-        """Return 1 for each row of a slice, else 0.
-
-        Raises:
-            LossError: There is no such slice.
-        """
+        """Return 1 for each row of a slice, else 0."""
         if name == TARGET_SLICE:
             return self.numbers["in_slice"]
-        if name not in self.slices:
-            raise LossError(f"there is no slice {name!r}; there is: {', '.join([TARGET_SLICE, *self.slices])}")
         return self.slices[name].astype(np.float64)
 
     def number(self, name: str) -> FloatArray:

@@ -7,7 +7,7 @@ and ranks candidates on validation; it never decides acceptance, which belongs t
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -208,17 +208,6 @@ def missing_declaration(loss: Loss, objective: Objective) -> str | None:
     if loss.declares.get(required):
         return None
     return f"the objective needs a loss that declares {required}: {DECLARATIONS[required]}"
-
-
-def require_slices(loss: Loss, slices: Collection[str]) -> None:
-    """Make sure that there is every saved slice that a loss names.
-
-    Raises:
-        LossError: One is not there.
-    """
-    for name in loss.expression.slices:
-        if name not in slices:
-            raise LossError(f"there is no slice {name!r}; there is: {', '.join([TARGET_SLICE, *slices])}")
 
 
 def row_losses(

@@ -12,7 +12,7 @@ from ...optimize.losses.axioms import axiom_faults
 from ...optimize.losses.classes import ClassCosts, Classes
 from ...optimize.losses.costs import CostLine, class_costs, cost_lines
 from ...optimize.losses.grid import Grades
-from ...optimize.losses.loss import WrittenLoss, missing_declaration, require_slices
+from ...optimize.losses.loss import WrittenLoss, missing_declaration
 from ...optimize.losses.request import scale_facts, slice_facts
 from ..config.environment import Environment
 from ..config.options import ModelOptions
@@ -88,7 +88,7 @@ def ask_for_loss(
     facts += slice_facts(slices)
 
     def trial(loss: Loss) -> None:
-        require_slices(loss, slices)
+        loss.expression.require_slices(slices)
 
     with start_run_client(workspace, "loss", config, models, environment) as (_, client):
         written = write_loss(objective, slice_name, client.ask_one, grades.tried_on, trial, facts)
