@@ -16,7 +16,9 @@ from ..actions.run_summary import read_optimization
 from ..store.journal import list_runs
 from ..store.run_config import RunConfig
 from .app_state import AppState
+from .forms import field_of
 from .jobs import Done, Job, Report
+from .routes import Address
 
 PATIENCE = 0.4
 """Seconds to wait for a decision, so that a quick one is seen at once."""
@@ -25,7 +27,7 @@ PATIENCE = 0.4
 def decide(state: AppState, request: Request) -> Response:
     """Accept the ticked hunks or the whole diff, or reject the run."""
     run_id = state.read(request.path_params["run"]).run_id
-    verb, who, comment = _field(request, "verb"), _field(request, "who") or None, _field(request, "comment")
+    verb, who, comment = field_of(request, "verb"), field_of(request, "who") or None, field_of(request, "comment")
     if verb in ("reject", "accept-whole"):
         accept = verb == "accept-whole"
         job = Job(title="Accepting the whole diff" if accept else "Rejecting", about=run_id)
@@ -49,8 +51,8 @@ def edit(state: AppState, request: Request) -> Response:
     run = read_optimization(state.workspace, run_id)
     start = run.after or run.before
     # A browser sends the line ends of a form as CR LF, whatever the text had.
-    criteria = _field(request, "criteria").replace("\r\n", "\n").strip()
-    comment = _field(request, "comment")
+    criteria = field_of(request, "criteria").replace("\r\n", "\n").strip()
+    comment = field_of(request, "comment")
     if not criteria:
         raise InputError("the criteria are empty; a judge needs some")
     if criteria == start.criteria.strip():
@@ -62,13 +64,6 @@ def edit(state: AppState, request: Request) -> Response:
     config = run.config.for_edit(edited.to_yaml())
     job = Job(title="Trying your edit", about=run_id, doing="measuring it on validation rows, then the gate")
     return _start(state, job, lambda report: _try_edit(state, config, report))
-
-
-def _field(request: Request, name: str) -> str:
-    values = request.state.form.get(name, [""])
-    if len(values) != 1:
-        raise InputError(f"the form says {name} {len(values)} times")
-    return str(values[0])
 
 
 def _start(state: AppState, job: Job, do: Callable[[Report], Done]) -> Response:
@@ -122,3 +117,6 @@ def _accept(state: AppState, run_id: str, chosen: list[int], *, who: str | None,
 
 def _named(numbers: Sequence[int]) -> str:
     return f"{'Hunk' if len(numbers) == 1 else 'Hunks'} {', '.join(map(str, numbers)) or 'none'}"
+
+
+ADDRESSES = (Address("/runs/{run}/decide", decide, "POST"), Address("/runs/{run}/edit", edit, "POST"))

@@ -13,6 +13,7 @@ from ...optimize.hunks import Hunk
 from ...optimize.word_diff import Piece, diff_prompts, diff_words
 from ..actions.run_summary import RunSummary, read_optimization
 from .app_state import AppState
+from .routes import Address
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,3 +70,6 @@ def hunk_lines(run: RunSummary) -> tuple[list[HunkLine], str]:
         for hunk in diff.hunks
     ]
     return lines, ""
+
+
+ADDRESSES = (Address("/runs/{run}/diff", diff),)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import threading
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from ...judges import JudgewrightError, Progress
+from .errors import place_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,9 +103,3 @@ class JobRunner:
         finally:  # whatever was raised: a job that never ends would keep out every decision after it
             self._report(end=end)
             self._ended.set()
-
-
-def place_of(error: Exception) -> str:
-    """Name an error and where it came from; its message may quote a row, and stays out of the page."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__} in {last.name} ({Path(last.filename).name}:{last.lineno})"

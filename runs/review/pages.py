@@ -26,6 +26,7 @@ from ..reports.search_report import archive_table, describe_origin, describe_pru
 from ..store.journal import RunRecord, list_runs
 from .app_state import AppState
 from .rendering import stamp
+from .routes import Address
 from .run_list import describe
 
 RUNS_PER_PAGE = 30
@@ -223,3 +224,14 @@ def job_live(state: AppState, request: Request) -> Response:
         return JSONResponse({"stamp": "none", "text": ""})
     text = f"{job.doing}: {job.done:,} of {job.total:,}" if job.total else job.doing or "starting"
     return JSONResponse({"stamp": job.stamp, "text": text})
+
+
+RUNS = (
+    Address("/", runs),
+    Address("/runs/{run}", run),
+    Address("/runs/{run}/live", live),
+    Address("/runs/{run}/flips", flips),
+    Address("/runs/{run}/reliability.svg", reliability),
+)
+JUDGES = (Address("/judges", judges), Address("/judges/{name}", judge))
+JOBS = (Address("/work", job), Address("/work/live", job_live))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...slices.search_result import CALIBRATION
@@ -22,8 +23,12 @@ class Exact(str):
     __slots__ = ()
 
 
-def open_templates() -> Environment:
-    """Return the templates; a name that is missing is an error, and no text from a row or a model is markup."""
+def open_templates(sections: Sequence[tuple[str, str]] = ()) -> Environment:
+    """Return the templates; a name that is missing is an error, and no text from a row or a model is markup.
+
+    Args:
+        sections: The entries of the navigation and where they lead.
+    """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     templates = Environment(
@@ -55,7 +60,7 @@ def open_templates() -> Environment:
         "slice_heading": slice_heading,
         "slice_standing": slice_standing,
     }
-    templates.globals |= {"p_means": P_MEANS, "calibration": CALIBRATION}
+    templates.globals |= {"p_means": P_MEANS, "calibration": CALIBRATION, "sections": sections}
     return templates
 
 

@@ -1,5 +1,5 @@
-// The page works without this file. It adds keys (j, k, a, r), the state of work in progress, and the curve that takes
-// a moment to draw. Nothing here reads text as markup or as code.
+// The page works without this file. It adds keys (j, k, a, r), what changes while one looks on, and answers while one
+// types. Markup comes from our own server alone, which has escaped all text in it; scripts in it would not run.
 "use strict";
 
 const items = [...document.querySelectorAll("[data-item]")];
@@ -58,3 +58,42 @@ const draw = async (place) => {
   }
 };
 document.querySelectorAll("[data-svg]").forEach(draw);
+
+// Parts of the page come anew from the server: each element with an id that also stands here takes its place if it is
+// another one, so that nothing flickers and what a person has unfolded or is typing into stays as it is.
+const renew = (markup) => {
+  for (const fresh of new DOMParser().parseFromString(markup, "text/html").querySelectorAll("[id]")) {
+    const old = document.getElementById(fresh.id);
+    if (!old || old.isEqualNode(fresh)) continue;
+    const open = [...old.querySelectorAll("details[id][open]")].map((one) => one.id);
+    const focused = old.contains(document.activeElement) ? document.activeElement.id : "";
+    old.replaceWith(fresh);
+    open.forEach((id) => { const one = document.getElementById(id); if (one) one.open = true; });
+    if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+  }
+};
+
+// data-stream=ADDRESS: server-sent events; `renew` carries markup, `reload` asks for the whole page, `end` is the last.
+document.querySelectorAll("[data-stream]").forEach((place) => {
+  const stream = new EventSource(place.dataset.stream);
+  stream.addEventListener("renew", (event) => renew(event.data));
+  stream.addEventListener("reload", () => { stream.close(); location.reload(); });
+  stream.addEventListener("end", () => stream.close());
+});
+
+// data-preview=ADDRESS on a form: what the server says to the form as it stands, asked when typing pauses.
+document.querySelectorAll("form[data-preview]").forEach((form) => {
+  let timer, asking;
+  const preview = async () => {
+    asking?.abort();
+    asking = new AbortController();
+    try {
+      const body = new URLSearchParams(new FormData(form));
+      const answer = await fetch(form.dataset.preview, { method: "POST", body, signal: asking.signal });
+      if (answer.ok) renew(await answer.text());
+    } catch {
+      // A later one is under way, or the server has stopped.
+    }
+  };
+  form.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(preview, 250); });
+});
