@@ -16,7 +16,8 @@ from ...judges.rows import SAMPLING_PROBABILITY
 from ..store.journal import find_run, get_run, list_runs
 from ..store.labels import LabelRecord, LabelStore
 from ..store.workspace import Workspace
-from .label import KIND, QueueConfig, RowLabel, labels_of_queue
+from .label import RowLabel, labels_of_queue
+from .label_queue import KIND, QueueConfig
 from .listed_queue import LISTED, UNEVEN
 from .make_data import read_whole_objects, written_beside
 

@@ -40,7 +40,8 @@ from ..store.run_clients import open_run_clients
 from ..store.workspace import Workspace
 from .gate import GateModel, TwoJudges, ask_rows, named
 from .gate_decision import GATED, Terms, count_groups, hash_verdicts
-from .label import AWAITS_SECOND, FLIPS, JUDGING, KIND, QueueConfig, hash_unlabelled, labels_of_queue
+from .label import AWAITS_SECOND, labels_of_queue
+from .label_queue import FLIPS, JUDGING, KIND, QueueConfig, hash_unlabelled
 from .verdict_pairs import pair_verdicts, rows_judged
 
 

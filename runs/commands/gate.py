@@ -18,7 +18,7 @@ from ...slices.saved import read_slice
 from ..actions.flip_gate import FlipGated, FlipRows, FlipTerms, gate_by_flips, gate_verdicts_by_flips, settle_flips
 from ..actions.gate import GateModel, TwoJudges, gate_judges
 from ..actions.gate_decision import Gated, Terms, gate_verdicts
-from ..actions.label import load_as, read_rows_to_label
+from ..actions.label_queue import load_as, read_rows_to_label
 from ..actions.verdict_pairs import pair_verdicts, read_holdout, read_verdicts, split_name
 from ..config.options import FLOOR, GUARD, CallOptions, ModelOptions, RowOptions, limits_option
 from ..reports.flip_report import say_flips

@@ -15,7 +15,8 @@ import click
 from ...judges import Dataset, InputError, Row
 from ...judges.files import VerdictColumns
 from ...optimize.options import option
-from ..actions.label import LabelSession, QueueConfig, create_queue, list_next, list_rows, read_rows_to_label
+from ..actions.label import LabelSession
+from ..actions.label_queue import FLIPS, QueueConfig, create_queue, list_next, list_rows, read_rows_to_label
 from ..actions.next_labels import (
     QUESTIONS,
     describe_effect,
@@ -39,8 +40,6 @@ Next:     judgewright label --rows more.jsonl --next 40   (rows that tell most a
 Go on:    judgewright label latest
 """
 UNDO, SKIP = "u", "s"
-DECIDING = "flips"
-"""The kind of queue whose labels decide a gate; it ends when they do."""
 _queue = partial(option, "Data")
 
 
@@ -228,7 +227,7 @@ def _say_end(session: LabelSession, *, done: bool, named: str, as_json: bool) ->
         return
     if session.is_second:
         say("Nothing is left for the second annotator until the first has labelled more.")
-    elif session.config.design.get("kind") == DECIDING:
+    elif session.config.design.get("kind") == FLIPS:
         say("That is enough: the gate can decide. Run its command (`judgewright gate ... --unlabelled`) again.")
     else:
         say(f"Nothing is left to label.\nWrite them:  judgewright data labels {session.run_id} --out labelled.jsonl")

@@ -1,0 +1,214 @@
+"""A queue of rows to label: which rows of which file, what people are asked, and in which order the rows come."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from ...judges import Dataset, InputError, OutputScale, Registry, hash_rows, load_dataset, parse_label_scale
+from ...judges.files import RawRoles, infer_raw_scale, judge_inputs, read_raw_rows
+from ...optimize.flips import Draw, FlipDesign, FlipQueue, GivenLabel
+from ..store.journal import create_run, set_state
+from ..store.workspace import Workspace
+from .listed_queue import LISTED, ListedQueue, drawn_order
+from .next_labels import NextRows, OpenQuestion
+
+KIND = "queue"
+"""The kind of run that a queue is."""
+FLIPS = "flips"
+"""The kind of design that decides between two prompts."""
+JUDGING = "judging"
+"""The same while the prompts have not judged all rows yet."""
+
+
+class Queue(Protocol):
+    """Which row comes next: a function of what was fixed beforehand and of the labels so far, in their order."""
+
+    def next(self, given: Sequence[GivenLabel]) -> Draw | None:
+        """Return the next row; None where the question is decided, or nothing is left."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueConfig:
+    """What a queue fixes before its first label."""
+
+    data: str
+    """The file of the rows, with its whole path."""
+    data_hash: str
+    """Of the queue's rows without their labels."""
+    inputs: tuple[str, ...]
+    reading: Mapping[str, Any] = field(default_factory=dict)  # Any: JSON
+    """How `load_dataset` reads the file; `label_scale` as text."""
+    scale: Mapping[str, Any]  # Any: JSON
+    """The scale people label on, as the fields of an `OutputScale`."""
+    design: Mapping[str, Any]  # Any: JSON, each kind of queue has its own
+    rows: tuple[str, ...]
+    """The ids of the rows that may be drawn."""
+    question: str = ""
+    """What people are asked, in the user's own words."""
+    second: float = 0.0
+    """Share of the rows that a second annotator labels too; where the two disagree the label is missing."""
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> QueueConfig:  # Any: JSON
+        """Read what `asdict` gave."""
+        return cls(**{**body, "inputs": tuple(body["inputs"]), "rows": tuple(body["rows"])})
+
+    @property
+    def label_scale(self) -> OutputScale:
+        """The scale people label on."""
+        return OutputScale(**{**self.scale, "labels": tuple(self.scale["labels"])})
+
+    def dataset(self) -> Dataset:
+        """Read the queue's rows; others may have been added to the file since.
+
+        Raises:
+            InputError: A row of the queue is gone, or has other texts now.
+            DataError: The file cannot be read.
+        """
+        every = load_as(self.reading, Path(self.data), inputs=self.inputs, scale=self.label_scale)
+        dataset = only_rows(every, self.rows)
+        if hash_unlabelled(dataset) != self.data_hash:
+            raise InputError(
+                f"{self.data}: rows of the queue are gone, or have been changed since it was made",
+                hint="put the file back as it was, or make a new queue; labels that were given are kept",
+            )
+        return dataset
+
+
+def read_rows_to_label(
+    registry: Registry,
+    path: Path,
+    reading: Mapping[str, Any],  # Any: JSON
+    *,
+    judge: str | None = None,
+    without: Collection[str] = (),
+) -> Dataset:
+    """Read a file with the inputs and the scale of a judge, or with those that the file shows.
+
+    Args:
+        registry: Where the judge is.
+        path: The file.
+        reading: How `load_dataset` reads it; `label_scale` as text.
+        judge: The judge's name.
+        without: Columns that are not shown, such as what a judge said.
+
+    Raises:
+        InputError: There is no such judge, or no text to show.
+        DataError: The file cannot be read.
+    """
+    if judge is not None:
+        prompt = registry.get(judge)
+        return load_as(reading, path, inputs=prompt.inputs, scale=prompt.scale)
+    roles = RawRoles(inputs=reading["columns"], label=reading["label"], id=reading["id"], group=reading["group"])
+    raw = read_raw_rows(path, roles, judges=judge_inputs(registry), drawn=True)
+    inputs = tuple(name for name in raw.rows[0].inputs if name not in without)
+    if not inputs:
+        raise InputError(f"{path} has no text that people could read", hint="give the file with the rows' texts")
+    return load_as(reading, path, inputs=inputs, scale=infer_raw_scale(raw.rows))
+
+
+def load_as(
+    reading: Mapping[str, Any],  # Any: JSON
+    path: Path,
+    *,
+    inputs: tuple[str, ...],
+    scale: OutputScale,
+    measures: bool = False,
+) -> Dataset:
+    """Load a file as a queue's reading says.
+
+    Args:
+        reading: See `read_rows_to_label`.
+        measures: Whether rows need labels, and those that were drawn with a probability below 1 are left out.
+
+    Raises:
+        DataError: The file cannot be read.
+    """
+    stated = reading.get("label_scale")
+    how = {**reading, "label_scale": parse_label_scale(stated) if stated else None}
+    return load_dataset(path, inputs=inputs, scale=scale, require_labels=measures, drawn=not measures, **how)
+
+
+def hash_unlabelled(dataset: Dataset) -> str:
+    """Return the hash of rows whatever their labels, which people are about to give."""
+    return hash_rows(replace(row, label=None) for row in dataset.rows)
+
+
+def only_rows(dataset: Dataset, ids: Sequence[str]) -> Dataset:
+    """Return the rows with these ids, as far as they are there."""
+    wanted = set(ids)
+    return replace(dataset, rows=tuple(row for row in dataset.rows if row.id in wanted))
+
+
+def list_rows(dataset: Dataset, *, path: Path, reading: Mapping[str, Any], again: bool, seed: int) -> QueueConfig:
+    """Describe a queue of the rows of a file that have no label yet.
+
+    Args:
+        dataset: The rows of the file.
+        path: The file.
+        reading: How `load_dataset` reads it; `label_scale` as text.
+        again: Whether to ask about rows that have a label too; it is not shown.
+        seed: Draws the order.
+
+    Raises:
+        InputError: Every row has a label.
+    """
+    rows = [row for row in dataset.rows if again or row.label is None]
+    if not rows:
+        raise InputError(f"every row of {path} has a label", hint="--again asks about them anew")
+    probability = {row.id: row.sampling_probability for row in rows if row.sampling_probability < 1}
+    return QueueConfig(
+        data=str(path.resolve()),
+        data_hash=hash_unlabelled(replace(dataset, rows=tuple(rows))),
+        inputs=tuple(rows[0].inputs),
+        reading=reading,
+        scale=asdict(dataset.labels),
+        design={"kind": LISTED, "probability": probability},
+        rows=drawn_order(rows, seed=seed),
+    )
+
+
+def list_next(
+    dataset: Dataset, drawn: NextRows, asked: OpenQuestion, *, path: Path, reading: Mapping[str, Any]
+) -> QueueConfig:
+    """Describe a queue of the rows that tell most about a question; see `draw_rows`."""
+    drawn_ids = set(drawn.ids)
+    again = asked.question == "doubts"
+    wanted = replace(dataset, rows=tuple(row for row in dataset.rows if row.id in drawn_ids))
+    config = list_rows(wanted, path=path, reading=reading, again=again, seed=0)
+    probability = {**drawn.probability}
+    for row_id, drawn_before in config.design["probability"].items():
+        probability[row_id] = drawn_before * probability.get(row_id, 1.0)
+    design = {"kind": LISTED, "name": f"next {asked.question}", "probability": probability}
+    return replace(config, rows=drawn.ids, design=design)
+
+
+def create_queue(workspace: Workspace, config: QueueConfig) -> str:
+    """Enter a queue, and return the id of its run."""
+    run_id = create_run(workspace.database, KIND, asdict(config))
+    set_state(workspace.database, run_id, "stopped")
+    workspace.database.release()
+    return run_id
+
+
+def open_queue(config: QueueConfig) -> Queue:
+    """Return the queue that a run describes.
+
+    Raises:
+        InputError: This version knows no such queue.
+    """
+    kind = config.design.get("kind")
+    if kind == LISTED:
+        name = config.design.get("name", LISTED)
+        return ListedQueue(order=config.rows, probability=config.design["probability"], design=name)
+    if kind == FLIPS:
+        return FlipQueue(FlipDesign.from_json(config.design["flips"]))
+    if kind == JUDGING:
+        raise InputError(
+            "the two judges have not judged all rows of the queue yet", hint="run `judgewright gate --unlabelled` again"
+        )
+    raise InputError(f"a queue of kind {kind!r} is not known", hint="a newer Judgewright made it")
