@@ -1,4 +1,4 @@
-"""How many labels it may take: from how fast the wealth has grown, and before that from what prompts usually do."""
+"""How many labels it may take: what prompts usually do, corrected step by step by what the labels showed."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...judges import FloatArray
 from ..racing import STAKES
+from .wealth import Wealth
 
-FEW_STEPS = 5
-"""Steps that say something before which the usual range is given."""
-SHRINK = 2.0
-"""Steps without a gain that are added to those seen."""
-MIXTURE = math.log(len(STAKES) / 2)
-"""About what it costs, in log wealth, that the best stake is not known beforehand."""
-USUAL_WINS = (0.6, 0.75)
-"""Share of flips that a better prompt usually wins, for the range before the first labels."""
+USUAL_WINS = (0.55, 0.9)
+"""Share of flips that a better prompt usually wins."""
+SPREAD = 1.28
+MOST_STEPS = 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +26,24 @@ class Pace:
     """Mean of the squared share."""
     labels: float
 
-    def labels_for(self, log_wealth: float) -> float:
-        """Return how many labels bring so much; infinite where the mean does not grow."""
-        # The growth that a fixed stake has, to second order.
-        growth = float(np.max(STAKES * self.mean - STAKES**2 * self.square / 2))
-        if growth <= 0:
+    def labels_for(self, wealth: Wealth, level: float) -> float:
+        """Return how many labels bring a wealth to a level, both as logs; infinite where none do.
+
+        Each stake's wealth is taken to grow at the rate it has to second order, so the stakes that lost so far count
+        less, and which is best need not be known.
+        """
+        growth = STAKES * self.mean - STAKES**2 * self.square / 2
+        if float(growth.max()) <= 0:
             return math.inf
-        return max(log_wealth, 0.0) / growth * self.labels
+        low, high = 0.0, 1.0
+        while wealth.after(high * growth) < level:
+            low, high = high, 2 * high
+            if high > MOST_STEPS:
+                return math.inf
+        while high - low > max(0.01 * high, 0.1):
+            middle = (low + high) / 2
+            low, high = (middle, high) if wealth.after(middle * growth) < level else (low, middle)
+        return high * self.labels
 
 
 @dataclass(slots=True)
@@ -55,11 +64,17 @@ class Growth:
             self.total += share
             self.squares += share**2
 
-    def paces(self) -> tuple[Pace, Pace] | None:
-        """Return a quick and a slow pace, one standard error to either side; None where too little was seen."""
-        if self.steps < FEW_STEPS or self.labels == 0:
-            return None
-        mean, square = self.total / (self.steps + SHRINK), self.squares / self.steps
-        error = math.sqrt(square / self.steps)
-        each = self.labels / self.steps
-        return Pace(mean + error, square, each), Pace(mean - error, square, each)
+    def paces(self, usual: tuple[Pace, Pace]) -> tuple[Pace, Pace]:
+        """Return a quick and a slow pace: the usual ones before the first step, and then ever more what was seen.
+
+        The usual range counts as so many steps as have a standard error of half of it.
+        """
+        one, other = usual
+        square, half = (one.square + other.square) / 2, abs(one.mean - other.mean) / 2
+        worth = square / max(half**2, 1e-12)
+        steps = worth + self.steps
+        mean = (worth * (one.mean + other.mean) / 2 + self.total) / steps
+        square = (worth * square + self.squares) / steps
+        labels = (worth * (one.labels + other.labels) / 2 + self.labels) / steps
+        error = SPREAD * math.sqrt(square / steps)
+        return Pace(mean + error, square, labels), Pace(mean - error, square, labels)

@@ -22,7 +22,7 @@ from ...judges import FloatArray
 from ..holdout.guards import GUARD_ALPHA
 from .decision import ClaimState, FlipDecision, FlipOutcome, LabelsLeft, explain
 from .design import ESTIMANDS, FlipDesign, PoolRow
-from .forecast import MIXTURE, USUAL_WINS, Growth
+from .forecast import USUAL_WINS, Growth, Pace
 from .scores import BOTH_UNSCORED, CELLS, FLIPPED, positive_rates, score_table
 from .steps import LEVEL_FLOOR, GroupWalk, RowWalk, Step, allocate, cells_of, expected_scores
 from .wealth import Wealth
@@ -279,16 +279,16 @@ class _Replay:
         """Return the labels that a claim still takes at a quick (0) or a slow (1) pace."""
         if self._shown(claim, self._reached):
             return 0.0
-        paces = self._growth[claim].paces()
-        wealth = self._claims[claim].level - self._reached[claim].now
-        if paces is None:
-            wins = USUAL_WINS[1 - end]
+        paces = self._growth[claim].paces(self._usual_paces(claim))
+        return paces[end].labels_for(self._reached[claim], self._claims[claim].level)
+
+    def _usual_paces(self, claim: int) -> tuple[Pace, Pace]:
+        paces: list[Pace] = []
+        for wins in USUAL_WINS:
             rates = self._rates.copy()
             rates[FLIPPED] = [wins, 1 - wins]
-            usual = self._walk.usual_pace(self._share, self._tables, rates)
-            # Before the first labels nothing is known against the new prompt.
-            return usual[claim].labels_for(wealth + MIXTURE) if self._claims[claim].better else math.inf
-        return paces[end].labels_for(wealth)
+            paces.append(self._walk.usual_pace(self._share, self._tables, rates)[claim])
+        return paces[0], paces[1]
 
 
 def _exp(log: float) -> float:

@@ -39,6 +39,10 @@ class Wealth:
         """Log of the wealth."""
         return float(log_mean(self.logs))
 
+    def after(self, gained: FloatArray) -> float:
+        """Log of the wealth once each stake has gained so much more."""
+        return float(log_mean(self.logs + gained))
+
     def bet(self, value: float, lowest: float) -> Wealth:
         """Return the wealth after one value whose mean is at most 0 unless the claim is true.
 
