@@ -18,6 +18,18 @@ Scalar = str | int | float | bool | None
 SAMPLING_PROBABILITY = "sampling_probability"
 """The column that says with which probability a row was drawn to be labelled."""
 
+Mark = Literal["real error", "wrong label", "unclear"]
+"""A person's decision about a judge's error: the judge is wrong, the label is wrong, or it cannot be decided."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelReview:
+    """What a person who looked at a row's label again said of it."""
+
+    mark: Mark
+    before: float
+    """The label in the data file; the split is drawn by it, so that no correction moves a row."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
@@ -37,6 +49,8 @@ class Row:
 
     Below 1 it was chosen for what judges said of it: such rows are no fair sample, and count in no figure.
     """
+    review: LabelReview | None = None
+    """The second look at its label; None where nobody took one."""
 
     @property
     def group_key(self) -> str:
@@ -56,7 +70,7 @@ class Dataset:
     labels: OutputScale
     name: str = ""
     content_hash: str = ""
-    """Of ids, inputs, labels and groups; independent of the order of rows."""
+    """Of ids, inputs, labels, their reviews and groups; independent of the order of rows."""
     notes: tuple[str, ...] = ()
     """What was assumed while reading, for reports to repeat."""
     official: Mapping[str, OfficialSide] = field(default_factory=dict)
@@ -98,7 +112,7 @@ class Dataset:
 
 
 def hash_rows(rows: Iterable[Row]) -> str:
-    """Return 32 hexadecimal digits of the hash of all ids, inputs, labels and groups, whatever their order.
+    """Return 32 hexadecimal digits of the hash of all ids, inputs, labels, reviews and groups, whatever their order.
 
     Metadata does not count: a column added for slicing leaves verdicts and splits valid.
     """
@@ -112,7 +126,8 @@ def _hash_row(row: Row) -> bytes:
     inputs = [part for name in sorted(row.inputs) for part in (name, row.inputs[name])]
     label = "" if row.label is None else repr(float(row.label))
     digest = hashlib.blake2b(digest_size=16)
-    for part in (row.id, label, row.group, *inputs):
+    marks = [] if row.review is None else [row.review.mark]
+    for part in (row.id, label, row.group, *inputs, *marks):
         # Each part goes in behind its length, so that text cannot move from one field to the next unseen.
         body = part.encode("utf-8", "surrogatepass")
         digest.update(len(body).to_bytes(8, "big"))

@@ -197,7 +197,7 @@ def split_dataset(
         shares=percent,
         seed=seed,
         merged=merged,
-        notes=(*few, *notes, *_placed_notes(by_part, placed, percent), *_notes(by_part)),
+        notes=(*few, *notes, *_placed_notes(by_part, placed, percent), *_notes(by_part), *_review_notes(parts)),
     )
 
 
@@ -247,7 +247,7 @@ def _split_officially(dataset: Dataset, shares: Shares, seed: int) -> Splits:
         shares=shares,
         seed=seed,
         merged=merged,
-        notes=tuple(notes),
+        notes=(*notes, *_review_notes(parts)),
     )
 
 
@@ -321,11 +321,13 @@ def _blocks(
 
 
 def _label_class(dataset: Dataset, row: Row) -> str:
-    if row.label is None:
+    # By the label of the file: correcting one must not draw another holdout.
+    label = row.label if row.review is None else row.review.before
+    if label is None:
         return "unlabelled"
     if dataset.labels.kind == "choice":
-        return dataset.labels.name(row.label)
-    return "positive" if dataset.positive(row) else "negative"
+        return dataset.labels.name(label)
+    return "positive" if dataset.labels.positive(label) else "negative"
 
 
 _NO_SEED = 0
@@ -445,6 +447,19 @@ def _drawn_notes(blocks: Sequence[_Block], drawn: Dataset) -> list[str]:
     if apart:
         note += f"; {apart:,} more share a group or a text with rows that measure, and are left out"
     return [note]
+
+
+def _review_notes(parts: Mapping[Part, Dataset]) -> list[str]:
+    """Say how many labels an audit has corrected in each part; it moved none of them."""
+    counts = {part: sum(_corrected(row) for row in rows.rows) for part, rows in parts.items()}
+    if not any(counts.values()):
+        return []
+    listed = ", ".join(f"{part} {count:,}" for part, count in counts.items() if count)
+    return [f"labels that an audit corrected: {listed}; every row is where its label in the file has it"]
+
+
+def _corrected(row: Row) -> bool:
+    return row.review is not None and row.label != row.review.before
 
 
 def _notes(by_part: Mapping[Part, Sequence[_Block]]) -> list[str]:

@@ -404,9 +404,10 @@ class _Pages:
 
     def _people(self, row: Row) -> str:
         label = row.label or 0.0
+        twice = "" if row.review is None else ", after a second look"
         if self.judged.scale.kind == "choice":
-            return self.judged.scale.name(label)
-        return f"{'positive' if self.judged.dataset.positive(row) else 'negative'} ({label:g})"
+            return f"{self.judged.scale.name(label)}{twice}"
+        return f"{'positive' if self.judged.dataset.positive(row) else 'negative'} ({label:g}){twice}"
 
 
 def _judged_rows(trial: Trial) -> list[tuple[Row, Verdict, bool]]:

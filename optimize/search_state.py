@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..judges import Answer, Dataset, JudgedDataset, JudgePrompt, clustered_se, compare
+from ..judges import Answer, Dataset, JudgedDataset, JudgePrompt, Row, clustered_se, compare
 from .archive import Archive, Candidate, in_common
 from .brief import Attempt
 from .context import RunContext
@@ -41,6 +41,8 @@ class SearchState:
         if len(run.parts.drawn):
             drawn = run.judge("rows for training only", run.prompt, run.parts.drawn)
             train = replace(train, dataset=run.parts.training, answers=train.answers + drawn.answers)
+        # Of a row that a person could not decide about there is nothing to learn.
+        train = train.only([i for i, row in enumerate(train.dataset.rows) if not _is_unclear(row)])
         first = Candidate.of(run.prompt, baseline.only(range(n_train, len(baseline.dataset))), run.goal)
         state = cls(
             archive=Archive.start(first, run.goal.objective),
@@ -130,6 +132,10 @@ class SearchState:
         if fall <= se:
             return "no better: the validation loss fell by less than its standard error"
         return "kept"
+
+
+def _is_unclear(row: Row) -> bool:
+    return row.review is not None and row.review.mark == "unclear"
 
 
 def _paired_fall(current: Candidate, candidate: Candidate) -> tuple[float, float]:

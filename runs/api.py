@@ -37,6 +37,7 @@ def load_rows(
     label_scale: str | None = None,
     limit: int | None = None,
     skip_incomplete: bool = False,
+    audited: str | Path | None = None,
 ) -> Rows:
     """Load labelled rows from a path, a DataFrame, a list of dicts or a Hugging Face dataset.
 
@@ -49,6 +50,7 @@ def load_rows(
         label_scale: `binary`, `probability` or `LOW..HIGH@THRESHOLD`; read from the labels unless given.
         limit: How many rows to take at most.
         skip_incomplete: Whether to leave out rows that lack an input instead of refusing all.
+        audited: A file with marks of an audit, or with ids and labels: the labels that it corrects count.
 
     Raises:
         DataError: The rows cannot be read; up to ten problems are named by their rows.
@@ -69,6 +71,8 @@ def load_rows(
     if label_scale is not None:
         parse_label_scale(label_scale)
     reading["label_scale"] = label_scale
+    if audited is not None:
+        reading["audited"] = str(Path(audited).resolve())
     return Rows(source=source, columns_found=tuple(columns_found), count=count, reading=reading)
 
 

@@ -1,3 +1,4 @@
+from .audited_labels import Finding, read_audit, with_audited_labels
 from .check import KINDS, DataReport, check_rows
 from .check_tokens import COUNTED, TokenSummary, count_row_tokens
 from .columns import WORDS, Draft, Roles, near_names, read_grade, read_table, words_of
@@ -24,6 +25,7 @@ __all__ = [
     "Cell",
     "DataReport",
     "Draft",
+    "Finding",
     "GradeMap",
     "Problems",
     "RawRoles",
@@ -48,6 +50,7 @@ __all__ = [
     "name_of",
     "near_names",
     "parse_grade_map",
+    "read_audit",
     "read_grade",
     "read_raw_rows",
     "read_records",
@@ -57,6 +60,7 @@ __all__ = [
     "require_aggregate",
     "rows_in_memory",
     "unit_of",
+    "with_audited_labels",
     "words_for",
     "words_of",
 ]

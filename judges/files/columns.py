@@ -86,6 +86,8 @@ class Table:
     grades: set[float]
     """Every grade that occurs in the label column, in the rows beyond the limit too."""
     notes: list[str]
+    left_out: int
+    """Rows of the file that are not among the drafts, but for those beyond the limit."""
 
 
 def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Table:
@@ -139,8 +141,8 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
     notes = []
     if by_id is None:
         notes.append(f"ids are {problems.unit} numbers, as no column is named id")
-    uneven = sum(draft.probability < 1 for draft in drafts)
-    if uneven and not roles.drawn:
+    uneven = 0 if roles.drawn else sum(draft.probability < 1 for draft in drafts)
+    if uneven:
         drafts = [draft for draft in drafts if draft.probability == 1]
         if not drafts:
             raise DataError(
@@ -153,7 +155,7 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
         )
     if skipped:
         notes.append(f"{skipped:,} rows lack one of {', '.join(roles.inputs.values())} and are left out, as asked")
-    return Table(path=path, drafts=drafts, group=group, grades=grades, notes=notes)
+    return Table(path=path, drafts=drafts, group=group, grades=grades, notes=notes, left_out=skipped + uneven)
 
 
 def _grades_of(records: Iterable[Record], roles: Roles) -> set[float]:

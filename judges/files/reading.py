@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from ..errors import DataError, InputError
 from ..rows import Dataset, Row
 from ..scale import OutputScale, infer_label_scale
+from .audited_labels import with_audited_labels
 from .columns import Draft, Roles, Table, read_table, words_of
 from .problems import Problems
 from .records import name_of, unit_of
@@ -34,6 +36,7 @@ def load_dataset(
     require_labels: bool = True,
     skip_incomplete: bool = False,
     drawn: bool = False,
+    audited: str | Path | None = None,
 ) -> Dataset:
     """Read labelled rows from JSONL, JSON, CSV, TSV or Parquet, the text formats also as `.gz`.
 
@@ -52,6 +55,7 @@ def load_dataset(
         skip_incomplete: Whether to leave out rows that lack an input, saying how many, instead of refusing the file.
         drawn: Whether to keep rows that were drawn to be labelled with a probability below 1 (column
             `sampling_probability`), for training; they are left out, with a note, where anything is measured.
+        audited: A file with marks of an audit, whose labels count instead; see `read_audit`.
 
     Raises:
         InputError: `columns` or `limit` make no sense.
@@ -97,7 +101,10 @@ def load_dataset(
             sampling_probability=d.probability,
         )
         rows.append(row)
-    return Dataset.of(rows, labels=labels, name=name_of(path), notes=notes)
+    dataset = Dataset.of(rows, labels=labels, name=name_of(path), notes=notes)
+    if audited is None:
+        return dataset
+    return with_audited_labels(dataset, audited, complete=limit is None and not table.left_out)
 
 
 def _check_arguments(inputs: Sequence[str], columns: Mapping[str, str], limit: int | None) -> None:

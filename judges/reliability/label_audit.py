@@ -12,31 +12,28 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast, get_args
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from ..errors import InputError
-from ..files.problems import Problems, shorten
-from ..files.records import read_records
+from ..files.audited_labels import MARKS, Finding, read_audit, reviewed
 from ..judged_dataset import JudgedDataset
 from ..metrics import Estimate
 from ..metrics.benchmark import Benchmark, measure
 from ..metrics.catalog import NO_ROWS
 from ..notebook_display import html_table
 from ..registry import write_beside
-from ..rows import Dataset, Row
-from ..scale import OutputScale
+from ..rows import Dataset, Mark, Row
 from ..verdict import Verdict
 from .cluster_bootstrap import mean_over_rows
 
 if TYPE_CHECKING:
     import pandas as pd
 
+__all__ = ("Finding", "Mark", "read_audit")  # what the face takes from here, beside what is written here
+
 Verdicts = tuple[Verdict, ...]
-Mark = Literal["real error", "wrong label", "unclear"]
-"""A person's decision: the judge is wrong, the label is wrong, or it cannot be decided."""
-MARKS: tuple[str, ...] = get_args(Mark)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,15 +120,6 @@ def suspects_to_frame(suspects: Sequence[Suspect]) -> pd.DataFrame:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """A person's review of one suspect."""
-
-    mark: Mark
-    right_label: float | None = None
-    """The label it should have; on two classes the other one where none is given."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Remeasured:
     """A judge before and after an audit of its labels."""
 
@@ -198,35 +186,6 @@ def write_audit(audit: LabelAudit, path: Path) -> None:
     write_beside(path, "".join(f"{line}\n" for line in lines))
 
 
-def read_audit(path: Path) -> dict[str, Finding]:
-    """Read the marks back, by row id; lines without a mark are rows that nobody has looked at.
-
-    Raises:
-        DataError: A mark is none of `MARKS`, a right label is no number, or a row is marked twice.
-    """
-    problems = Problems(path)
-    findings: dict[str, Finding] = {}
-    for record in read_records(path, problems):
-        mark = str(record.fields.get("mark") or "").strip().casefold()
-        id, right = record.fields.get("id"), record.fields.get("right_label")
-        if not mark:
-            continue
-        if mark not in MARKS:
-            problems.add(record.at, f"mark {shorten(mark)} is none of {', '.join(MARKS)}")
-        elif id is None:
-            problems.add(record.at, "there is no id")
-        elif str(id) in findings:
-            problems.add(record.at, f"row {shorten(id)} is marked twice")
-        elif right in (None, ""):
-            findings[str(id)] = Finding(mark=cast("Mark", mark))
-        elif not _is_number(right):
-            problems.add(record.at, f"right_label {shorten(right)} is not a number")
-        else:
-            findings[str(id)] = Finding(mark=cast("Mark", mark), right_label=float(right))
-    problems.check(hint=f"a mark is {', '.join(MARKS)}, or nothing")
-    return findings
-
-
 def remeasure(predictions: JudgedDataset, findings: Mapping[str, Finding], *, seed: int = 0) -> Remeasured:
     """Measure a judge with the labels people had, and with those that an audit has put right.
 
@@ -239,7 +198,10 @@ def remeasure(predictions: JudgedDataset, findings: Mapping[str, Finding], *, se
     missing = sorted(findings.keys() - {row.id for row in before.rows})
     if missing:
         raise InputError(f"{len(missing)} marked rows are not in the data, such as {missing[0]!r}")
-    rows = [_corrected(row, findings.get(row.id), before.labels) for row in before.rows]
+    rows: list[Row] = []
+    for row in before.rows:
+        finding = findings.get(row.id)
+        rows.append(row if finding is None or row.label is None else reviewed(row, finding, before.labels))
     after = replace(predictions, dataset=Dataset.of(rows, labels=before.labels, name=before.name, notes=before.notes))
     marks = Counter(finding.mark for finding in findings.values())
     notes = [
@@ -312,24 +274,3 @@ def _suspects(predictions: JudgedDataset, votes: Sequence[Verdicts]) -> list[Sus
 def _share_of(predictions: JudgedDataset, ids: Collection[str], seed: int) -> Estimate:
     listed = np.array([row.id in ids for row in predictions.rows], np.float64)
     return mean_over_rows(listed, predictions.groups, missing=NO_ROWS, seed=seed)
-
-
-def _corrected(row: Row, finding: Finding | None, scale: OutputScale) -> Row:
-    if finding is None or finding.mark != "wrong label" or row.label is None:
-        return row
-    if finding.right_label is not None:
-        if not scale.contains(finding.right_label):
-            raise InputError(f"row {row.id!r}: right_label {finding.right_label:g} is not on {scale.describe()}")
-        return replace(row, label=finding.right_label)
-    if scale.kind != "binary":
-        raise InputError(
-            f"row {row.id!r} has a wrong label and no right_label", hint=f"labels are {scale.describe()}: say which one"
-        )
-    return replace(row, label=1.0 - row.label)
-
-
-def _is_number(value: object) -> bool:
-    try:
-        return math.isfinite(float(str(value)))
-    except ValueError:
-        return False

@@ -31,7 +31,15 @@ from ...judges import (
     write_beside,
 )
 from ...judges.claims import ClaimedResponses, judge_claims
-from ...judges.files import RawRoles, RowSource, infer_raw_scale, judge_inputs, name_of, read_raw_rows
+from ...judges.files import (
+    RawRoles,
+    RowSource,
+    infer_raw_scale,
+    judge_inputs,
+    name_of,
+    read_raw_rows,
+    with_audited_labels,
+)
 from ...judges.function_judge import JudgeFunction, judge_with_function
 from ...judges.judge import require_answers
 from ...judges.listwise import RankedDataset, Window, judge_listwise
@@ -234,7 +242,9 @@ def rows_for_function(source: RowSource, reading: Mapping[str, Any], registry: R
         raise DataError(f"{source}: no row has a label in column {reading['label'] or 'label'!r}")
     stated = reading["label_scale"]
     labels = infer_raw_scale(raw.rows) if stated is None else parse_label_scale(stated)
-    return Dataset.of(rows, labels=labels, name=name_of(source), notes=raw.notes)
+    dataset = Dataset.of(rows, labels=labels, name=name_of(source), notes=raw.notes)
+    audited = reading.get("audited")
+    return dataset if audited is None else with_audited_labels(dataset, audited, complete=reading["limit"] is None)
 
 
 def bench_function(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ...judges import Dataset, InputError, JudgedDataset, load_verdicts
+from ...judges.files import with_audited_labels
 from ...judges.reliability import Finding, read_audit
 from ...optimize import choose_target
 from ...optimize.losses import ClassNames
@@ -73,6 +74,7 @@ def read_judged(
     reading: Mapping[str, Any],  # Any: load_verdicts' own
     *,
     show_all: bool = False,
+    audited: Path | None = None,
 ) -> JudgedDataset:
     """Return the open rows of a verdict file; where there is no such file, those of a run.
 
@@ -80,13 +82,17 @@ def read_judged(
         source: A path, or a run as `find_run` takes it.
         reading: The arguments of `load_verdicts`; None and False stand for what was not given.
         show_all: Whether to return a file's rows that are sealed to a run too, which opens them.
+        audited: A file with marks, whose labels count instead.
 
     Raises:
         InputError: There is neither, every row is sealed, or a run was given with options that say how a file is read.
     """
     given = {name: value for name, value in reading.items() if value is not None and value is not False}
     if Path(source).exists() or Path(source).suffix:
-        return open_rows(workspace, load_verdicts(Path(source), **given), show_all=show_all)
+        judged = load_verdicts(Path(source), **given)
+        if audited is not None:
+            judged = replace(judged, dataset=with_audited_labels(judged.dataset, audited))
+        return open_rows(workspace, judged, show_all=show_all)
     if show_all:
         raise InputError("--all is for a verdict file; of a run only the open rows are read")
     if given:
@@ -94,6 +100,9 @@ def read_judged(
         raise InputError(f"--{option} says how a verdict file is read, and {source!r} is no file")
     run_id = find_run(workspace.database, source, kind="optimize") if workspace.exists else source
     judged = baseline(workspace, read_optimization(workspace, run_id))
+    if audited is not None:
+        # The file may mark rows that are sealed to the run, of which nothing is said here.
+        judged = replace(judged, dataset=with_audited_labels(judged.dataset, audited, complete=False))
     note = "only the run's open rows (training and validation) are read; holdout and final stay sealed"
     return replace(judged, dataset=replace(judged.dataset, notes=(*judged.dataset.notes, note)))
 
@@ -259,7 +268,7 @@ def read_or_ask_marks(
         show: Shows text to whoever answers.
     """
     if path.exists():
-        return read_audit(path)
+        return read_audit(path, labels=judged.dataset.labels)
     marks: dict[str, Finding] = {}
     write_marks(audit, marks, path)
     if ask is not None:

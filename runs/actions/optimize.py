@@ -138,12 +138,14 @@ def pin_config(workspace: Workspace, config: RunConfig) -> tuple[RunConfig, Data
     dataset = config.dataset()
     exchange = None if config.exchange is None else str(Path(config.exchange).resolve())
     holdout = None if config.holdout is None else str(Path(config.holdout).resolve())
+    audited = None if config.audited is None else str(Path(config.audited).resolve())
     config = replace(
         config,
         data=str(Path(config.data).resolve()),
         data_hash=dataset.content_hash,
         exchange=exchange,
         holdout=holdout,
+        audited=audited,
         saved_slices=saved_slices(workspace) or None,
     )
     kept = workspace.registry.kept_rule(config.judge)

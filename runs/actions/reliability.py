@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ...judges import JudgedDataset
@@ -102,5 +103,9 @@ def check_reliability(
         detectable=detectable,
         warning=warning,
         audit=audit,
-        audited=remeasure(first, read_audit(options.audited)) if options.audited else None,
+        audited=_with_marks(first, options.audited) if options.audited else None,
     )
+
+
+def _with_marks(judged: JudgedDataset, path: Path) -> Remeasured:
+    return remeasure(judged, read_audit(path, labels=judged.dataset.labels))

@@ -15,7 +15,7 @@ from ...judges.metrics import BINARY_METRICS
 from ...optimize.options import SHARES, option
 from ..actions.bench import describe_spending
 from ..actions.calibrate import run_calibration
-from ..config.options import ConfidenceOptions, ModelOptions, RowOptions
+from ..config.options import AuditedRowOptions, ConfidenceOptions, ModelOptions
 from ..reports.calibration_report import say_calibration
 from ..store.run_config import read_rows
 from ..store.sides import enter_sides
@@ -47,13 +47,13 @@ class CalibrateOptions(ConfidenceOptions):
 )
 @click.argument("judge")
 @click.argument("data", type=click.Path(path_type=Path))
-@options_of(rows=RowOptions, models=ModelOptions, options=CalibrateOptions)
+@options_of(rows=AuditedRowOptions, models=ModelOptions, options=CalibrateOptions)
 @writes_workspace
 @json_option
 def calibrate(
     judge: str,
     data: Path,
-    rows: RowOptions,
+    rows: AuditedRowOptions,
     models: ModelOptions,
     options: CalibrateOptions,
     workspace: Workspace,
@@ -66,7 +66,7 @@ def calibrate(
     """
     with progress_on_stderr(quiet=as_json) as watch:
         prompt = workspace.registry.get(judge)
-        dataset = read_rows(prompt, data, rows)
+        dataset = read_rows(prompt, data, rows, audited=rows.audited)
         enter_sides(workspace, data)
         result = run_calibration(
             workspace,

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from ...judges import InputError, JudgedDataset, JudgePrompt
-from ...judges.files import RATIONALE
+from ...judges.files import RATIONALE, with_audited_labels
 from ...optimize import Objective, ObjectiveWords
 from ...optimize.flips import ESTIMANDS, Estimand
 from ...optimize.options import option, option_fields, spelling
@@ -20,7 +20,7 @@ from ..actions.gate import GateModel, TwoJudges, gate_judges
 from ..actions.gate_decision import Gated, Terms, gate_verdicts
 from ..actions.label_queue import load_as, read_rows_to_label
 from ..actions.verdict_pairs import pair_verdicts, read_holdout, read_verdicts, split_name
-from ..config.options import FLOOR, GUARD, CallOptions, ModelOptions, RowOptions, limits_option
+from ..config.options import FLOOR, GUARD, AuditedRowOptions, CallOptions, ModelOptions, limits_option
 from ..reports.flip_report import say_flips
 from ..reports.gate_report import say_gated
 from ..store.sealed_rows import version_of
@@ -90,7 +90,9 @@ FOR_JUDGES = ("columns", "label_scale", "limit", "skip_incomplete")
 @click.argument("judge_a")
 @click.argument("judge_b")
 @click.argument("holdout", required=False, type=click.Path(path_type=Path))
-@options_of(terms=TermOptions, models=CallOptions, rows=RowOptions, files=VerdictFileOptions, pool=UnlabelledOptions)
+@options_of(
+    terms=TermOptions, models=CallOptions, rows=AuditedRowOptions, files=VerdictFileOptions, pool=UnlabelledOptions
+)
 @writes_workspace
 @json_option
 def gate(
@@ -99,7 +101,7 @@ def gate(
     holdout: Path | None,
     terms: TermOptions,
     models: CallOptions,
-    rows: RowOptions,
+    rows: AuditedRowOptions,
     files: VerdictFileOptions,
     pool: UnlabelledOptions,
     workspace: Workspace,
@@ -124,6 +126,7 @@ def gate(
     if (first is None) != (second is None):
         raise InputError("one side is a verdict file and the other a judge", hint="give two files, or two judges")
     if pool.unlabelled:
+        _refuse(rows, "is for rows with labels; people label these with `judgewright label`", only=("audited",))
         asked = FlipTerms(terms=agreed, estimand=pool.estimand, ask=pool.ask, second=read_share(pool.second))
         if first and second:
             flips = _flips_of_files(workspace, (first, second), holdout, asked, rows, files, pool.sealed)
@@ -167,7 +170,7 @@ def _objective(terms: TermOptions, judge: JudgePrompt | None) -> Objective:
 def _of_files(
     files: tuple[tuple[Path, str | None], tuple[Path, str | None]],
     holdout: Path | None,
-    rows: RowOptions,
+    rows: AuditedRowOptions,
     options: VerdictFileOptions,
 ) -> tuple[tuple[JudgedDataset, JudgedDataset], tuple[str, str]]:
     """Return both sides on the same rows, and the versions under which their figures may have been seen."""
@@ -175,7 +178,11 @@ def _of_files(
     columns = read_columns(options, label=rows.label or "label", id=rows.id_ or "id", group=rows.group)
     before, after = (read_verdicts(path, name, columns) for path, name in files)
     judged = None if holdout is None else read_holdout(holdout, columns, scale=before.dataset.labels)
-    return pair_verdicts(before, after, judged), (version_of(before), version_of(after))
+    pair = pair_verdicts(before, after, judged)
+    if rows.audited is not None:
+        audited = with_audited_labels(pair[0].dataset, rows.audited)
+        pair = replace(pair[0], dataset=audited), replace(pair[1], dataset=audited)
+    return pair, (version_of(before), version_of(after))
 
 
 def _of_judges(
@@ -183,7 +190,7 @@ def _of_judges(
     judges: tuple[str, str],
     holdout: Path | None,
     terms: Terms,
-    rows: RowOptions,
+    rows: AuditedRowOptions,
     models: CallOptions,
     *,
     quiet: bool,
@@ -199,7 +206,7 @@ def _flips_of_files(
     files: tuple[tuple[Path, str | None], tuple[Path, str | None]],
     pool: Path | None,
     asked: FlipTerms,
-    rows: RowOptions,
+    rows: AuditedRowOptions,
     options: VerdictFileOptions,
     sealed: Path | None,
 ) -> FlipGated:
@@ -227,7 +234,7 @@ def _flips_of_judges(
     judges: tuple[str, str],
     holdout: Path | None,
     asked: FlipTerms,
-    rows: RowOptions,
+    rows: AuditedRowOptions,
     models: CallOptions,
     sealed: Path | None,
     *,
@@ -241,7 +248,7 @@ def _flips_of_judges(
 
 
 def _two_judges(
-    workspace: Workspace, judges: tuple[str, str], holdout: Path | None, rows: RowOptions, models: CallOptions
+    workspace: Workspace, judges: tuple[str, str], holdout: Path | None, rows: AuditedRowOptions, models: CallOptions
 ) -> tuple[TwoJudges, ModelOptions]:
     if holdout is None:
         raise InputError("two judges need the rows to be asked about", hint="judgewright gate A B HOLDOUT --model NAME")
@@ -251,7 +258,7 @@ def _two_judges(
 
 
 def _refuse(
-    options: RowOptions | VerdictFileOptions | UnlabelledOptions, reason: str, *, only: tuple[str, ...] = ()
+    options: AuditedRowOptions | VerdictFileOptions | UnlabelledOptions, reason: str, *, only: tuple[str, ...] = ()
 ) -> None:
     """Refuse options that would have no effect."""
     for field, _ in option_fields(type(options)):

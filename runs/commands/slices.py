@@ -32,6 +32,7 @@ from ..actions.find_slices import (
     to_json,
     with_topics,
 )
+from ..config.options import AUDITED
 from ..reports.slice_plots import plot_found, plot_measured, write_picture
 from ..reports.slice_report import say_measured, say_rows, say_slices, say_tree
 from ..store.workspace import Workspace
@@ -70,10 +71,12 @@ class ReadingOptions:
     score_map: str | None = _files(None, "Likewise for scores.", metavar="CELL=GRADE,...")
     scale: str | None = _files(None, "Scale of labels and scores, such as 0..3; scores outside are left unscored.")
     clip: bool = _files(False, "Clip what lies outside --scale to its ends instead.")
+    audited: Path | None = _files(None, AUDITED, kind="file")
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `load_verdicts`; Any: of several types."""
-        return vars(self) | {
+        columns = {name: value for name, value in vars(self).items() if name != "audited"}
+        return columns | {
             "label_map": parse_grade_map(self.label_map, option="--label-map") if self.label_map else None,
             "score_map": parse_grade_map(self.score_map, option="--score-map") if self.score_map else None,
             "scale": parse_label_scale(self.scale) if self.scale else None,
@@ -137,7 +140,7 @@ def slices(
     'dataset = ragtruth and source_words in [150, 400)'.
     """
     look.require_sense()
-    judged = read_judged(run_or_verdicts, workspace, reading.arguments(), show_all=show_all)
+    judged = read_judged(run_or_verdicts, workspace, reading.arguments(), show_all=show_all, audited=reading.audited)
     judged = with_topics(judged, options)
     for name in ("where", "tree", "audit"):
         if getattr(look, name) is not None:

@@ -18,6 +18,7 @@ TARGET = "The metric to improve; overrides what the objective says."
 GUARD = "How far a metric may fall, such as recall=0.05."
 FLOOR = "What a metric must reach with 95 % confidence, such as precision=0.9."
 YES = "Take the model's reading of the objective, else the rules', without asking where they differ."
+AUDITED = "A file with marks of an audit (`--audit`), or with ids and labels: the labels that it corrects count."
 COLUMN = "Read a judge's input from another column."
 
 
@@ -71,6 +72,18 @@ class RowOptions:
         """Return the options under the names of `load_dataset`, as runs keep them; `label_scale` as text."""
         options = {field.name: getattr(self, field.name) for field in fields(RowOptions)}
         return {"id" if name == "id_" else name: value for name, value in options.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditedRowOptions(RowOptions):
+    """The same where labels may be corrected by an audit."""
+
+    audited: str | None = _data(None, AUDITED, metavar="FILE")
+
+    def as_arguments(self) -> dict[str, Any]:  # Any: JSON
+        """Return them as `RowOptions` does; without an audit nothing is said of one, as before there were any."""
+        options = RowOptions.as_arguments(self)
+        return options if self.audited is None else {**options, "audited": str(Path(self.audited).resolve())}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,7 +190,7 @@ class OptimizeOptions(
     ConfidenceOptions,
     ModelOptions,
     OfficialSplitOptions,
-    RowOptions,
+    AuditedRowOptions,
     GoalOptions,
 ):
     """The options of `optimize` and `plan`; a run stores each under its field's name."""

@@ -20,6 +20,7 @@ from ...judges import (
     with_split_column,
 )
 from ...judges.claims import ClaimSettings
+from ...judges.files import with_audited_labels
 from ...optimize import (
     PARTS,
     FewShot,
@@ -155,12 +156,18 @@ class RunConfig(OptimizeOptions):
             rows = with_holdout_file(rows, read_rows(self.judge, Path(self.holdout), replace(self, limit=None)))
         if self.split_column is not None:
             rows = with_split_column(rows, self.split_column)
+        if self.audited is not None:
+            whole = self.limit is None and not self.skip_incomplete
+            rows = with_audited_labels(rows, self.audited, complete=whole)
         if self.data_hash and rows.content_hash != self.data_hash:
-            raise InputError(f"{self.data} has changed since the run started", hint="start a new run on the new rows")
+            files = self.data if self.audited is None else f"{self.data} or {self.audited}"
+            raise InputError(f"{files} has changed since the run started", hint="start a new run on the new rows")
         return rows
 
 
-def read_rows(prompt: JudgePrompt, data: Path, options: RowOptions, *, drawn: bool = False) -> Dataset:
+def read_rows(
+    prompt: JudgePrompt, data: Path, options: RowOptions, *, drawn: bool = False, audited: str | None = None
+) -> Dataset:
     """Read the rows that a judge is to be asked about.
 
     Args:
@@ -168,6 +175,7 @@ def read_rows(prompt: JudgePrompt, data: Path, options: RowOptions, *, drawn: bo
         data: The file.
         options: How it is read.
         drawn: Whether rows are kept that were drawn with a probability below 1, for training.
+        audited: A file with marks, whose labels count instead.
 
     Raises:
         InputError: The file cannot be read, or lacks a column.
@@ -184,6 +192,7 @@ def read_rows(prompt: JudgePrompt, data: Path, options: RowOptions, *, drawn: bo
         limit=options.limit,
         skip_incomplete=options.skip_incomplete,
         drawn=drawn,
+        audited=audited,
     )
 
 

@@ -116,10 +116,16 @@ def test_marks_are_written_read_and_blank_ones_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        ([{"id": "a", "mark": "wrong"}], "mark 'wrong' is none of"),
-        ([{"id": "a", "mark": "unclear"}, {"id": "a", "mark": "unclear"}], "marked twice"),
-        ([{"mark": "unclear"}], "no id"),
-        ([{"id": "a", "mark": "wrong label", "right_label": "two"}], "right_label 'two' is not a number"),
+        ([{"id": "a", "mark": "wrong"}], "line 1: field 'mark': 'wrong' is none of"),
+        (
+            [{"id": "a", "mark": "unclear"}, {"id": "a", "mark": "unclear"}],
+            "line 2: field 'id': row 'a' is marked twice, first on 1",
+        ),
+        ([{"mark": "unclear"}], "line 1: field 'id': there is no id"),
+        (
+            [{"id": "a", "mark": "wrong label", "right_label": "two"}],
+            "line 1: field 'right_label': 'two' is not a number",
+        ),
     ],
 )
 def test_marks_that_cannot_be_read_are_named(tmp_path: Path, lines: list[dict[str, str]], said: str) -> None:

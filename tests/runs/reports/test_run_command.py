@@ -90,6 +90,7 @@ def test_every_other_setting_comes_back(tmp_path: Path, monkeypatch: pytest.Monk
         id_="key",
         group="g",
         columns={"source": "passage", "statement": "claim"},
+        audited="marked.jsonl",
         label_scale="0..3@2",
         limit=50,
         skip_incomplete=True,
