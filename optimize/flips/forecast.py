@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
-from ...judges import FloatArray
 from ..racing import STAKES
 from .wealth import Wealth
 
-USUAL_WINS = (0.55, 0.9)
+USUAL_WINS = (0.6, 0.85)
 """Share of flips that a better prompt usually wins."""
 SPREAD = 1.28
+"""Standard errors from the middle pace to the quick and the slow one: four in five lie between them."""
+SMALLEST = 1e-6
+"""Half of the narrowest range; one of no width would outweigh whatever was seen."""
 MOST_STEPS = 1e9
+"""What would take more is never reached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +66,11 @@ class Growth:
             self.squares += share**2
 
     def paces(self, usual: tuple[Pace, Pace]) -> tuple[Pace, Pace]:
-        """Return a quick and a slow pace: the usual ones before the first step, and then ever more what was seen.
-
-        The usual range counts as so many steps as have a standard error of half of it.
-        """
+        """Return a quick and a slow pace: the usual ones before the first step, and then ever more what was seen."""
         one, other = usual
         square, half = (one.square + other.square) / 2, abs(one.mean - other.mean) / 2
-        worth = square / max(half**2, 1e-12)
+        # The usual range counts as so many steps as would have left it open.
+        worth = square * (SPREAD / max(half, SMALLEST)) ** 2
         steps = worth + self.steps
         mean = (worth * (one.mean + other.mean) / 2 + self.total) / steps
         square = (worth * square + self.squares) / steps

@@ -266,29 +266,25 @@ class _Replay:
     def _left(self) -> LabelsLeft:
         """Say how many labels are likely left: until all is shown that an accept needs, or one reason to refuse is."""
         available = self._walk.labels_left(self._share) + len(self._waiting(self._step) if self._step else ())
-        ends: list[float] = []
-        for end in (0, 1):
-            needs = [self._labels_for(k, end) for k in range(len(self._claims))]
-            ends.append(min(max(needs[0::2]), min(needs[1::2])))
+        needs = self._labels_needed()
+        ends = [min(max(end[0::2]), min(end[1::2])) for end in needs]
         if self._design.estimand == "pool":
             ends = [min(end, available) for end in ends]
         low, high = (math.ceil(min(end, 1e9)) for end in ends)
         return LabelsLeft(low=max(min(low, math.ceil(available)), 1), high=None if high > available else max(high, 1))
 
-    def _labels_for(self, claim: int, end: int) -> float:
-        """Return the labels that a claim still takes at a quick (0) or a slow (1) pace."""
-        if self._shown(claim, self._reached):
-            return 0.0
-        paces = self._growth[claim].paces(self._usual_paces(claim))
-        return paces[end].labels_for(self._reached[claim], self._claims[claim].level)
-
-    def _usual_paces(self, claim: int) -> tuple[Pace, Pace]:
-        paces: list[Pace] = []
+    def _labels_needed(self) -> tuple[list[float], list[float]]:
+        """Return the labels that each claim still takes at a quick and at a slow pace."""
+        usual: list[list[Pace]] = []
         for wins in USUAL_WINS:
             rates = self._rates.copy()
             rates[FLIPPED] = [wins, 1 - wins]
-            paces.append(self._walk.usual_pace(self._share, self._tables, rates)[claim])
-        return paces[0], paces[1]
+            usual.append(self._walk.usual_pace(self._share, self._tables, rates))
+        needs: tuple[list[float], list[float]] = ([], [])
+        for claim, growth, wealth, *each in zip(self._claims, self._growth, self._reached, *usual, strict=True):
+            for end, pace in zip(needs, growth.paces((each[0], each[1])), strict=True):
+                end.append(0.0 if wealth.peak >= claim.level else pace.labels_for(wealth, claim.level))
+        return needs
 
 
 def _exp(log: float) -> float:
