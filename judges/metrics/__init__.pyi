@@ -27,7 +27,7 @@ from .ranking import Ranking, mean_over_queries, ndcg, precision_at, ranking_met
 from .rater_agreement import Level, alpha_of_tables, fleiss_kappa, krippendorff_alpha
 from .reliability_bins import reliability_bins
 from .student_t import t_quantile
-from .suites import NOMINAL, ORDINAL, measure_diras
+from .suites import NOMINAL, ORDINAL, QUERY_WORDS, measure_diras
 from .table_intervals import table_intervals
 from .table_value import formula_value, table_value
 from .text_similarity import anls, answer_similarity
@@ -47,6 +47,7 @@ __all__ = [
     "NO_ROWS",
     "ORDINAL",
     "PAIRED_METRICS",
+    "QUERY_WORDS",
     "Benchmark",
     "Cells",
     "Estimate",

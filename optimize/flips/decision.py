@@ -43,6 +43,8 @@ class LabelsLeft:
     low: int
     high: int | None
     """None: more than the pool can give."""
+    most: int
+    """About what the pool can give."""
 
     def __str__(self) -> str:
         if self.high is None:
@@ -113,4 +115,4 @@ def explain(outcome: FlipOutcome | None, claims: Sequence[ClaimState], estimand:
 
 
 def _evidence(e_value: float, needed: float) -> str:
-    return f"e-value {min(e_value, 1e6):,.1f} of {needed:,.1f}"
+    return f"highest e-value {min(e_value, 1e6):,.1f} of {needed:,.1f}"

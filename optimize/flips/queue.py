@@ -271,7 +271,8 @@ class _Replay:
         if self._design.estimand == "pool":
             ends = [min(end, available) for end in ends]
         low, high = (math.ceil(min(end, 1e9)) for end in ends)
-        return LabelsLeft(low=max(min(low, math.ceil(available)), 1), high=None if high > available else max(high, 1))
+        most = max(math.ceil(available), 1)
+        return LabelsLeft(low=max(min(low, most), 1), high=None if high > available else max(high, 1), most=most)
 
     def _labels_needed(self) -> tuple[list[float], list[float]]:
         """Return the labels that each claim still takes at a quick and at a slow pace."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ...judges import InputError, Row
-from ...optimize.flips import Draw, GivenLabel
+from ...optimize.flips import Draw, FlipQueue, GivenLabel
 from ...optimize.holdout.row_fingerprints import row_keys
 from ..store.journal import find_run, get_run, set_state
 from ..store.labels import LabelAction, LabelRecord, LabelStore, NewLabel, counting_records
@@ -38,6 +38,9 @@ class Progress:
     skipped: int
     left: int | None
     """Rows left to label; None where the queue decides that by the labels."""
+    low: int
+    high: int
+    """About how many rows the queue comes to, as was foretold before the first label; the same where that is known."""
 
 
 class LabelSession:
@@ -67,10 +70,16 @@ class LabelSession:
         self._rows = {row.id: row for row in dataset.rows}
         self._keys = dict(zip(self._rows, row_keys(dataset), strict=True))
         self._queue = open_queue(self.config)
+        self._foretold = self._queue.decide([]).left if isinstance(self._queue, FlipQueue) else None
         self._store = LabelStore(workspace.database)
         self._drawn: Draw | None = None
         self._read()
         self._require_part()
+
+    @property
+    def rows(self) -> Collection[Row]:
+        """All rows of the queue, in the order of the file."""
+        return self._rows.values()
 
     @property
     def is_second(self) -> bool:
@@ -126,7 +135,15 @@ class LabelSession:
             left = len(self._waiting())
         elif isinstance(self._queue, ListedQueue):
             left = len(self.config.rows) - len(own)
-        return Progress(labelled=labelled, skipped=len(own) - labelled, left=left)
+        low, high = self._comes_to(len(own), left)
+        return Progress(labelled=labelled, skipped=len(own) - labelled, left=left, low=low, high=high)
+
+    def _comes_to(self, done: int, left: int | None) -> tuple[int, int]:
+        """Say how many rows it will be about; what the labels said so far must not show in it."""
+        if left is not None or self._foretold is None:
+            return done + (left or 0), done + (left or 0)
+        high = self._foretold.high or self._foretold.most
+        return self._foretold.low, high if done <= high else max(self._foretold.most, done)
 
     def end(self, *, done: bool) -> None:
         """Say how the queue stands."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -12,10 +13,10 @@ from typing import Any
 
 import click
 
-from ...judges import Dataset, InputError, Row
+from ...judges import Dataset, InputError
 from ...judges.files import VerdictColumns
 from ...optimize.options import option
-from ..actions.label import LabelSession
+from ..actions.label import LabelSession, Progress
 from ..actions.label_queue import FLIPS, QueueConfig, create_queue, list_next, list_rows, read_rows_to_label
 from ..actions.next_labels import (
     QUESTIONS,
@@ -27,7 +28,7 @@ from ..actions.next_labels import (
 )
 from ..actions.verdict_pairs import read_verdicts
 from ..config.options import RowOptions
-from ..reports.label_screen import REASONS, AnswerKeys, row_lines
+from ..reports.label_screen import REASONS, AnswerKeys, reading_order, row_lines
 from ..store.workspace import Workspace
 from ..terminal import has_screen, say, say_json
 from .help import Command
@@ -40,6 +41,8 @@ Next:     judgewright label --rows more.jsonl --next 40   (rows that tell most a
 Go on:    judgewright label latest
 """
 UNDO, SKIP = "u", "s"
+INTERRUPTED = 3
+"""The exit code of a command that Ctrl-C ended."""
 _queue = partial(option, "Data")
 
 
@@ -98,17 +101,22 @@ def label(queue: str | None, options: LabelOptions, reading: RowOptions, workspa
     annotator = options.annotator or _login()
     session = LabelSession(workspace, str(queue), annotator)
     keys = AnswerKeys.of(session.config.label_scale)
-    done = False
+    done = stopped = False
     try:
         if HAS_KEYS and keys.grades and not as_json and has_screen():
             with KeyAnswers() as answers:
                 done = _ask(session, keys, answers)
         else:
             done = _ask(session, keys, LineAnswers(to_stderr=as_json))
+    except KeyboardInterrupt:
+        # Each label is kept as it is given: to be interrupted is no failure.
+        stopped = True
     finally:
         session.end(done=done)
         named = f" --annotator {options.annotator}" if options.annotator else ""
         _say_end(session, done=done, named=named, as_json=as_json)
+    if stopped:
+        sys.exit(INTERRUPTED)
 
 
 def _login() -> str:
@@ -168,10 +176,14 @@ def read_share(text: str) -> float:
 
 def _ask(session: LabelSession, keys: AnswerKeys, answers: Answers) -> bool:
     """Ask about row after row; return whether nothing is left, rather than that the annotator left."""
-    note, before = "", None
+    note, before, order = "", None, reading_order(session.rows)
     while (row := session.next()) is not None:
         began = time.monotonic()
-        _show(row, before, session, keys, answers, note)
+        foot = [*keys.legend(), f"{SKIP} skip   {UNDO} undo   {END} quit"]
+        if session.config.question:
+            foot.insert(0, session.config.question)
+        head = _progress_line(session.progress()) + (f", {note}" if note else "")
+        answers.show(head, row_lines(row, order, width=answers.width, before=before), foot)
         before = row
         answer = _answer(keys, answers)
         seconds = round(time.monotonic() - began, 1)
@@ -187,12 +199,10 @@ def _ask(session: LabelSession, keys: AnswerKeys, answers: Answers) -> bool:
     return True
 
 
-def _show(row: Row, before: Row | None, session: LabelSession, keys: AnswerKeys, answers: Answers, note: str) -> None:
-    progress = session.progress()
-    head = f"{progress.labelled} labelled" + (f", {note}" if note else "")
-    question = [session.config.question] if session.config.question else []
-    foot = [*question, *keys.legend(), f"{SKIP} skip   {UNDO} undo   {END} quit"]
-    answers.show(head, row_lines(row, width=answers.width, before=before), foot)
+def _progress_line(progress: Progress) -> str:
+    skipped = f", {progress.skipped} skipped" if progress.skipped else ""
+    of = f"{progress.high}" if progress.low == progress.high else f"about {progress.low} to {progress.high}"
+    return f"{progress.labelled} labelled{skipped}, of {of}"
 
 
 def _answer(keys: AnswerKeys, answers: Answers) -> float | str:

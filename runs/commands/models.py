@@ -139,7 +139,8 @@ def test(
     """Ask NAME a few small things, and say which settings its endpoint honours, how fast it is and what it costs.
 
     It sends about twenty requests. Without --rows they are about built-in rows, which are made up. NAME is what --model
-    takes; NAME@URL works too. No reply is recorded; what is ignored is kept in the workspace, for plan and bench.
+    takes; NAME@URL works too. No reply is recorded; what is ignored is kept in the workspace, if there is one, for plan
+    and bench.
     """
     from ...judges import JudgeSettings, load_dataset
     from ...judges.files.rows_in_memory import rows_in_memory
@@ -153,10 +154,13 @@ def test(
     environment = asking_environment(workspace.root, name)
     report = check_model(name, environment, prompt, dataset, judge=JudgeSettings(max_tokens=max_tokens))
     ignored = [check.setting for check in report.checks if check.outcome == "ignored"]
+    why_not = "there is no workspace here yet"
     try:
-        keep_test(workspace, model=report.model, endpoint=report.base_url, ignored=ignored)
+        kept = keep_test(workspace, model=report.model, endpoint=report.base_url, ignored=ignored)
     except OSError as error:
-        say(f"this is not kept for plan and bench: {inline(str(error))}", to_stderr=True)
+        kept, why_not = False, str(error)
+    if not kept:
+        say(f"what it found is not kept for plan and bench: {inline(why_not)}", to_stderr=True)
     if as_json:
         say_json(report.to_json())
     else:

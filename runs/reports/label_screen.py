@@ -1,13 +1,15 @@
-"""What an annotator sees: one row's texts, the short ones first, and the keys; nothing of any judge."""
+"""What an annotator sees: one row's texts, the question first, and the keys; nothing of any judge."""
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from ...judges import OutputScale, Row
+from ...judges.metrics import QUERY_WORDS
 from ..terminal import visible
 
 HEADING = "── "
@@ -71,16 +73,29 @@ class AnswerKeys:
         return ["a number from 0 to 1, then Enter"]
 
 
-def row_lines(row: Row, *, width: int, before: Row | None = None) -> list[str]:
-    """Return a row's texts as lines: each under its name, a long source after what is to be judged by it.
+def reading_order(rows: Collection[Row]) -> tuple[str, ...]:
+    """Return the names of the texts in the order to read them, the same for all rows.
+
+    What was asked comes first, then what is to be judged, then a long source: a text that is shorter as a rule first.
+    """
+    names = dict.fromkeys(name for row in rows for name in row.inputs)
+    length = {name: median(len(row.inputs.get(name, "")) for row in rows) for name in names}
+    asked = {name for name in names if any(word in name.lower() for word in QUERY_WORDS)}
+    return tuple(sorted(names, key=lambda name: (name not in asked, length[name])))
+
+
+def row_lines(row: Row, order: Sequence[str], *, width: int, before: Row | None = None) -> list[str]:
+    """Return a row's texts as lines, each under its name.
 
     Args:
         row: The row.
+        order: The names of the texts; see `reading_order`.
         width: Columns of a line.
         before: The row that was read just before; a text that is the same there is said to be.
     """
     lines: list[str] = []
-    for name, text in sorted(row.inputs.items(), key=lambda item: len(item[1])):
+    for name in order:
+        text = row.inputs.get(name, "")
         same = ", the same as before" if before is not None and before.inputs.get(name) == text else ""
         lines += [f"{HEADING}{name.replace('_', ' ')}{same} ──", *_wrapped(text, min(width, WIDEST)), ""]
     return lines[:-1]

@@ -41,8 +41,8 @@ class ModelTest:
 _TESTS = TypeAdapter(dict[str, ModelTest])
 
 
-def keep_test(workspace: Workspace, *, model: str, endpoint: str, ignored: Sequence[str]) -> None:
-    """Keep what a test found, instead of what an earlier one did.
+def keep_test(workspace: Workspace, *, model: str, endpoint: str, ignored: Sequence[str]) -> bool:
+    """Keep what a test found, instead of what an earlier one did; False where there is no workspace, which none makes.
 
     Args:
         model: Its name at the endpoint.
@@ -53,10 +53,12 @@ def keep_test(workspace: Workspace, *, model: str, endpoint: str, ignored: Seque
         OSError: The workspace's folder cannot be written.
     """
     path = _path(workspace)
+    if not path.parent.is_dir():
+        return False
     test = ModelTest(day=datetime.now(UTC).date().isoformat(), ignored=tuple(ignored))
     tests = {**_read(path), f"{model}@{endpoint}": test}
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_beside(path, _TESTS.dump_json(tests, indent=1).decode() + "\n")
+    return True
 
 
 def find_test(workspace: Workspace, model: Model) -> ModelTest | None:

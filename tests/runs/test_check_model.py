@@ -92,7 +92,7 @@ def test_an_endpoint_that_honours_everything(capsys: pytest.CaptureFixture[str])
     }
     assert (body["rows"], body["readable"], body["unreadable"]) == (6, 6, "")
     assert (body["thousand_rows"], body["cost"]) == (None, None)  # nobody knows this model's price
-    assert [str(path) for path in Path().rglob("*") if path.is_file()] == [".judgewright/model-tests.json"]
+    assert list(Path().iterdir()) == []  # it makes no workspace
 
 
 def test_an_endpoint_that_ignores_everything(capsys: pytest.CaptureFixture[str]) -> None:
@@ -120,6 +120,10 @@ def test_plan_and_bench_say_what_a_test_found(capsys: pytest.CaptureFixture[str]
             main([*words, "--json"])
             return " ".join(json.loads(capsys.readouterr().out)["notes"])
 
+        main(["models", "test", model, "--json"])
+        assert "not kept for plan and bench: there is no workspace here yet" in capsys.readouterr().err
+        main(["bench", "groundedness", "rows.jsonl", "--model", "simulated"])  # makes the workspace
+        capsys.readouterr()
         assert "`judgewright models test" in notes("plan", *judge, "--objective", "raise precision")
         main(["models", "test", model, "--json"])
         capsys.readouterr()

@@ -14,17 +14,18 @@ import sys
 import termios
 import time
 from collections.abc import Iterator
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from judgewright.judges import BINARY, InputError, load_dataset
+from judgewright.judges import BINARY, InputError, Row, load_dataset
 from judgewright.runs.actions.label import LabelSession, labels_of_queue
 from judgewright.runs.cli import main
 from judgewright.runs.demo import write_demo_rows
+from judgewright.runs.reports.label_screen import HEADING, reading_order, row_lines
 from judgewright.runs.store import LabelStore, Workspace, get_run
 
 PATIENCE = 60.0
@@ -93,9 +94,16 @@ class Terminal:
         self.process.send_signal(signal.SIGKILL)
         self.process.wait(PATIENCE)
 
+    def rest(self) -> None:
+        """Read what the command wrote last, after its end."""
+        with suppress(OSError):  # nothing is left
+            while select.select([self._main], [], [], 0.0)[0] and (text := os.read(self._main, 65536)):
+                self.screen += text.decode(errors="replace")
+
     def close(self) -> int:
-        """Wait for its end, and return the exit code."""
+        """Wait for its end, read what it wrote last, and return the exit code."""
         code = self.process.wait(PATIENCE)
+        self.rest()
         os.close(self._main)
         return code
 
@@ -146,7 +154,8 @@ def labels_in(folder: Path) -> list[tuple[str, float | None, str]]:
 
 def test_one_key_labels_a_row_and_a_kill_loses_nothing(folder: Path, terminal: Terminal) -> None:
     """What was pressed before `kill -9` is there, and the same command goes on with the next row."""
-    assert "0 labelled" in terminal.until("q quit")
+    rows = len((folder / "rows.jsonl").read_text().splitlines())
+    assert f"0 labelled, of {rows}\n" in terminal.until("q quit")
     terminal.type("y")
     terminal.until("1 labelled")
     terminal.until("q quit")
@@ -178,8 +187,11 @@ def test_a_row_is_skipped_with_a_reason_and_a_key_is_taken_back(folder: Path, te
     terminal.until("1 labelled")
     terminal.until("q quit")
     terminal.type("\x03")
-    terminal.until("Go on with")
+    terminal.until("all of it is kept")
+    terminal.until("Go on with:  judgewright label")
+    terminal.until("--annotator ann")
     assert terminal.close() == 3
+    assert "error" not in terminal.screen
     with Workspace(folder) as workspace:
         records = LabelStore(workspace.database).records()
     assert [(r.action, r.reason) for r in records] == [("skip", "the text is broken"), ("undo", ""), ("label", "")]
@@ -224,6 +236,22 @@ def test_a_source_that_was_just_read_is_said_to_be_the_same(folder: Path) -> Non
     terminal.type("n")
     terminal.until("data labels")
     assert terminal.close() == 0
+
+
+def test_the_question_stands_before_a_shorter_answer_and_every_row_has_the_same_order() -> None:
+    """What was asked, then what is usually the shorter text; a long answer in one row changes nothing."""
+    texts = [
+        ("Why is the sky blue?", "Scattering.", "s" * 90),
+        ("When?", "a" * 99, "s" * 80),
+        ("Who?", "Ann.", "s" * 70),
+    ]
+    rows = [
+        Row(id=str(i), inputs={"source": source, "answer": answer, "question": question})
+        for i, (question, answer, source) in enumerate(texts)
+    ]
+    assert reading_order(rows) == ("question", "answer", "source")
+    lines = row_lines(rows[1], reading_order(rows), width=80)
+    assert [line for line in lines if line.startswith(HEADING)] == ["── question ──", "── answer ──", "── source ──"]
 
 
 def test_a_key_that_was_held_too_long_labels_no_row_that_was_not_shown(folder: Path, terminal: Terminal) -> None:
