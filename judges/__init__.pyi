@@ -21,7 +21,15 @@ from .files.small_file import read_small, read_small_text
 from .files.verdicts import load_verdicts
 from .instruction import Filled, Instruction, Unfilled, ask_instruction, load_instruction, number_lines, read_answer
 from .judge import VERDICT_LIMIT, JudgeSettings, judge, judge_request
-from .judged_dataset import CLASS_METRICS, BoolArray, FloatArray, IntArray, JudgedDataset, group_codes
+from .judged_dataset import (
+    CLASS_METRICS,
+    PROBABILITY_METRICS,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    JudgedDataset,
+    group_codes,
+)
 from .leaderboard import Leaderboard, rank_judges
 from .listwise import Repairs, Window, judge_listwise, rank, rank_queries
 from .metrics.benchmark import Benchmark, by_column, measure, require_column
@@ -73,6 +81,7 @@ __all__ = [
     "PLACEHOLDER",
     "POWER",
     "PROBABILITY",
+    "PROBABILITY_METRICS",
     "SIMILAR",
     "VERDICT_LIMIT",
     "Answer",

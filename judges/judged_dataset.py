@@ -26,6 +26,8 @@ IntArray = npt.NDArray[np.int64]
 
 CLASS_METRICS = ("accuracy_grades", "kappa_grades", "f1_macro_grades")
 """Metrics that take grades or classes as names: only whether two are the same counts."""
+PROBABILITY_METRICS = ("brier",)
+"""Metrics of the judge's probability that two judges can be compared by."""
 
 
 def group_codes(rows: Iterable[Row]) -> IntArray:
@@ -137,6 +139,11 @@ class JudgedDataset:
         by_rule = np.array([verdict.before is not None for verdict in self.verdicts], np.bool_)
         return np.where(by_rule, from_confidence, self.score)
 
+    @property
+    def states_probability(self) -> bool:
+        """Whether at least one scored row has a probability."""
+        return bool(np.isfinite(self.probability).any())
+
     @cached_property
     def certainty(self) -> FloatArray:
         """Probability the judge gives the side it took, NaN where none was given; shape (n,)."""
@@ -166,8 +173,9 @@ class JudgedDataset:
     def compared(self, metric: str) -> tuple[BoolArray, BoolArray] | tuple[FloatArray, FloatArray]:
         """Return people's side and the judge's as a metric compares them.
 
-        Decisions for a metric of decisions, grades or classes for one of those. A metric of one class of a choice,
-        such as `recall[billing]`, takes the class for the positive side and all others for the negative one.
+        Decisions for a metric of decisions, grades or classes for one of those, probabilities for one of those: a
+        verdict without a confidence then counts as given with certainty. A metric of one class of a choice, such as
+        `recall[billing]`, takes the class for the positive side and all others for the negative one.
 
         Raises:
             InputError: The metric does not fit the scale: people graded on another one, or a choice has no threshold.
@@ -183,6 +191,9 @@ class JudgedDataset:
                 f"{metric} needs an order, and this judge chooses {self.scale.describe()}",
                 hint=f"name a class, such as recall[{self.scale.labels[0]}], or use {', '.join(CLASS_METRICS)}",
             )
+        if metric in PROBABILITY_METRICS:
+            stated = np.isfinite(self.probability)
+            return self.positive.astype(np.float64), np.where(stated, self.probability, self.predicted)
         if metric not in CLASS_METRICS and metric != "off_by_one":
             return self.positive, self.predicted
         if not self.same_scale:

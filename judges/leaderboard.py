@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from .errors import InputError
 from .judged_dataset import CLASS_METRICS, JudgedDataset
 from .metrics.benchmark import Benchmark
-from .metrics.catalog import LOWER_IS_BETTER, PAIRED_METRICS
+from .metrics.catalog import PAIRED_METRICS, sign_of
 from .metrics.estimate import Estimate
 from .metrics.paired_comparison import Change, compare, holm
 from .notebook_display import html_table
@@ -191,7 +191,7 @@ def rank_judges(
 
 
 def _ranked(benchmarks: Mapping[str, Benchmark], metric: str) -> tuple[Entry, ...]:
-    sign = 1.0 if metric in LOWER_IS_BETTER else -1.0
+    sign = -sign_of(metric)
     figures: dict[str, Estimate] = {}
     keys: dict[str, float] = {}
     for name, benchmark in benchmarks.items():

@@ -111,6 +111,14 @@ class JudgePrompt:
             fields["score"] = (*fields["score"], "score")
         return fields
 
+    @property
+    def states_probability(self) -> bool:
+        """Whether replies are to say how likely a row is positive: by the grade itself, or by a confidence."""
+        if self.scale.kind == "probability" or self.reply_fields["confidence"]:
+            return True
+        # In prose it is read wherever the reply names it.
+        return not self.reply_schema and "confidence" in f"{self.system} {self.criteria} {self.reply}".lower()
+
     @cached_property
     def version(self) -> str:
         """Twelve hexadecimal digits of the hash of all that the model sees."""

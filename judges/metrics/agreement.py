@@ -29,6 +29,8 @@ K is 2 for a metric of decisions.
 """
 Proportion = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 """Maps tables to hits and to the rows they are counted among, each of shape (...)."""
+OfRows = Callable[[FloatArray, FloatArray], FloatArray]
+"""Maps what people and judge say of each row to what the row counts, from 0 to 1; shapes (n,)."""
 Grades = npt.NDArray[np.number] | BoolArray | Sequence[float]
 
 # The four cells of a table: what the label says, what the judge says.
@@ -208,6 +210,16 @@ def off_by_one_parts(table: FloatArray) -> tuple[FloatArray, FloatArray]:
 def off_by_one(table: FloatArray) -> FloatArray:
     """Return the share of rows whose verdict is at most one level from the label."""
     return _ratio(*off_by_one_parts(table))
+
+
+def within_one(label: FloatArray, verdict: FloatArray) -> FloatArray:
+    """Return 1 for a verdict at most one level from its label, else 0; shape (n,)."""
+    return (np.abs(label - verdict) <= 1).astype(np.float64)
+
+
+def squared_error(label: FloatArray, probability: FloatArray) -> FloatArray:
+    """Return the squared difference of each label, 0 or 1, and its probability; shape (n,)."""
+    return (probability - label) ** 2
 
 
 def mae(table: FloatArray) -> FloatArray:

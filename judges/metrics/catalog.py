@@ -1,8 +1,8 @@
 """Every metric that is reported, one entry each: its formula, the rows it needs, and how it is described.
 
 To add a metric of the confusion table, write its formula in `agreement.py` and one entry below: tables, intervals,
-cautions, thresholds, help and reports follow from the entry. With an influence function it can also be an
-objective or a guard of the gate, and be compared between two judges.
+cautions, thresholds, help and reports follow from the entry. With an influence function, or as a mean over rows, it
+can also be an objective or a guard of the gate, and be compared between two judges.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Literal
 from ..errors import InputError
 from ..scale import split_class_metric
 from . import agreement
-from .agreement import Formula, Influence, Proportion
+from .agreement import Formula, Influence, OfRows, Proportion
 
 Needs = Literal["decisions", "grades", "classes", "probabilities", "scores", "queries", "uncertain", "column", "texts"]
 """What a metric is computed from, and the module whose function computes it.
@@ -62,6 +62,8 @@ class Metric:
     """
     influence: Influence | None = None
     """How much one row of each cell moves the metric; needed for paired comparisons, and so for the gate."""
+    of_rows: OfRows | None = None
+    """What each row counts, where the metric is a mean over all rows; it then stands for formula and influence."""
     denominators: tuple[CellSet, ...] = (ALL_CELLS,)
     """The cells that the metric is computed from. A metric that needs both classes has two sets.
 
@@ -212,6 +214,7 @@ METRICS: Mapping[str, Metric] = {
         needs=("grades",),
         formula=agreement.off_by_one,
         proportion=agreement.off_by_one_parts,
+        of_rows=agreement.within_one,
     ),
     "mae": Metric(
         what="mean distance from people's grade, in grades",
@@ -247,7 +250,13 @@ METRICS: Mapping[str, Metric] = {
         caution_on=("labelled positive",),
         undefined="no row is labelled positive",
     ),
-    "brier": Metric(what="mean squared error of the probability", lower_is_better=True, needs=("probabilities",)),
+    "brier": Metric(
+        what="mean squared error of the probability",
+        lower_is_better=True,
+        needs=("probabilities",),
+        of_rows=agreement.squared_error,
+        undefined="no verdict carries a probability",
+    ),
     "ece": Metric(
         what="mean gap of probability and observed share, over ten bins",
         lower_is_better=True,
@@ -304,12 +313,20 @@ GRADE_METRICS: Mapping[str, Formula] = _formulas("grades")
 """Formulas of the (K, K) table of grades."""
 CHOICE_METRICS: Mapping[str, Formula] = _formulas("classes")
 """Formulas of the (K, K) table of labels without order."""
-PAIRED_METRICS = (*(name for name, metric in METRICS.items() if metric.influence), "off_by_one")
-"""Metrics that have an influence function; that of `off_by_one` is taken from the grades.
+PAIRED_METRICS = (
+    *(name for name, metric in METRICS.items() if metric.influence),
+    *(name for name, metric in METRICS.items() if metric.of_rows),
+)
+"""Metrics that have an influence function, or are means over rows.
 
 One of decisions can also be taken of one class of a choice, `recall[billing]`.
 """
 LOWER_IS_BETTER = frozenset(name for name, metric in METRICS.items() if metric.lower_is_better)
+
+
+def sign_of(name: str) -> float:
+    """Return 1 for a metric that is better high, -1 for one that is better low."""
+    return -1.0 if name in LOWER_IS_BETTER else 1.0
 
 
 def metric_of(name: str) -> Metric:

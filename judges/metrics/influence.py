@@ -14,6 +14,8 @@ from ..judged_dataset import BoolArray, FloatArray, IntArray
 from .catalog import NO_ROWS, Metric, metric_of
 
 Values = BoolArray | FloatArray | npt.NDArray[np.integer]
+Counts = npt.NDArray[np.integer | np.floating]
+"""Numbers of rows, or what they sum to."""
 
 
 def point(metric: str, label: Values, predicted: Values) -> float | None:
@@ -36,8 +38,8 @@ def point(metric: str, label: Values, predicted: Values) -> float | None:
         )
     if len(label) == 0:
         return None
-    if metric == "off_by_one":
-        return float(_within_one(label, predicted).mean())
+    if entry.of_rows is not None:
+        return float(entry.of_rows(label.astype(np.float64), predicted.astype(np.float64)).mean())
     assert entry.formula is not None, metric
     value = float(entry.formula(_shares(entry, label, predicted)[0]))
     return value if np.isfinite(value) else None
@@ -59,24 +61,28 @@ def influence(metric: str, label: Values, predicted: Values) -> FloatArray:
     if value is None:
         reason = entry.undefined if len(label) else NO_ROWS
         raise InputError(f"{metric} is undefined on these rows: {reason}")
-    if metric == "off_by_one":
-        return _within_one(label, predicted) - value
+    if entry.of_rows is not None:
+        return entry.of_rows(label.astype(np.float64), predicted.astype(np.float64)) - value
     assert entry.influence is not None, metric
     shares, cell = _shares(entry, label, predicted)
     return entry.influence(shares, value).ravel()[cell]
 
 
-def cell_influence(metric: str, counts: npt.NDArray[np.integer]) -> tuple[float, FloatArray] | None:
-    """Return a metric of decisions or classes, and the influence of a row of each cell on it, from a table alone.
+def cell_influence(metric: str, counts: Counts) -> tuple[float, FloatArray] | None:
+    """Return a metric and the influence of a row of each cell on it, from counts as `count_cells` has them alone.
 
     Args:
-        metric: One of the metrics of decisions, also of one class, or one of classes.
-        counts: Rows by label and verdict, such as no and no, no and yes, yes and no, yes and yes; shape (K * K,).
+        metric: A name of `PAIRED_METRICS`, or one of decisions of one class.
+        counts: Rows by label and verdict, such as no and no, no and yes, yes and no, yes and yes; shape (K * K,). Of a
+            mean over rows what they count, and what they lack of 1 each; shape (2,).
 
     Returns:
-        The value and the influences, shape (K * K,); None where the metric is undefined.
+        The value and the influences, of the shape of the counts; None where the metric is undefined.
     """
     entry, size = metric_of(metric), round(len(counts) ** 0.5)
+    if entry.of_rows is not None:
+        total = float(counts.sum())
+        return (value := float(counts[0]) / total, np.array([1.0 - value, -value])) if total else None
     assert entry.formula is not None, metric
     # An empty table has no metric; dividing by 1 says so without a warning.
     shares = counts.reshape(size, size) / max(int(counts.sum()), 1)
@@ -84,11 +90,6 @@ def cell_influence(metric: str, counts: npt.NDArray[np.integer]) -> tuple[float,
     if entry.influence is None or not np.isfinite(value):
         return None
     return value, entry.influence(shares, value).ravel()
-
-
-def _within_one(label: Values, predicted: Values) -> FloatArray:
-    distance = np.abs(label.astype(np.float64) - predicted.astype(np.float64))
-    return (distance <= 1).astype(np.float64)
 
 
 def _shares(entry: Metric, label: Values, predicted: Values) -> tuple[FloatArray, IntArray]:

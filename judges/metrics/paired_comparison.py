@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..judged_dataset import BoolArray, FloatArray, IntArray, JudgedDataset
-from .catalog import metric_of
+from ..judged_dataset import PROBABILITY_METRICS, BoolArray, FloatArray, IntArray, JudgedDataset
+from .catalog import metric_of, sign_of
 from .delta import influence_se
 from .influence import influence, point
 from .intervals import effective_groups
@@ -34,7 +34,7 @@ class Change:
     high: float | None
     """Two-sided 95 % interval of the difference; None where fewer than two groups changed."""
     p: float
-    """One-sided p-value against no improvement."""
+    """One-sided p-value against no improvement, which of the Brier score is a fall."""
     n: int
     groups: int
     changed_groups: int
@@ -50,6 +50,11 @@ class Change:
     """Groups of equal size that would weigh as much; few where some are very large."""
     swap_p: float | None = None
     """p of the permutation test, where verdicts changed in few groups and it was asked for; `p` is the larger."""
+
+    @property
+    def gain(self) -> float:
+        """The difference for the better: of a metric that is better low, by how much it fell."""
+        return sign_of(self.metric) * self.difference
 
 
 def compare(
@@ -67,7 +72,7 @@ def compare(
         keep: Which rows of the dataset to compare, shape (rows,); all unless given.
 
     Returns:
-        The change, or None where the metric is undefined on either side.
+        The change, or None where the metric is undefined on either side; one of probabilities is where none is given.
     """
     rows = common_rows(before, after)
     if keep is not None:
@@ -78,6 +83,8 @@ def compare(
         before, after = before.only(rows), after.only(rows)
     old, new = point(metric, *before.compared(metric)), point(metric, *after.compared(metric))
     if old is None or new is None:
+        return None
+    if metric in PROBABILITY_METRICS and not (before.states_probability and after.states_probability):
         return None
     groups = before.groups
     moved = influence(metric, *after.compared(metric)) - influence(metric, *before.compared(metric))
@@ -100,7 +107,8 @@ def compare(
         # Here, because SciPy takes longer to import than most commands take to run.
         from scipy.stats import t as student
 
-        p, quantile = float(student.sf(difference / se, freedom)), float(student.ppf(0.975, freedom))
+        p = float(student.sf(sign_of(metric) * difference / se, freedom))
+        quantile = float(student.ppf(0.975, freedom))
         low, high = difference - quantile * se, difference + quantile * se
     return Change(
         metric=metric,

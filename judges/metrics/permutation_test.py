@@ -13,8 +13,9 @@ from dataclasses import replace
 import numpy as np
 
 from ..judged_dataset import CLASS_METRICS, BoolArray, FloatArray, IntArray, JudgedDataset
-from .catalog import METRICS, metric_of
-from .paired_comparison import Change, common_rows
+from .catalog import metric_of, sign_of
+from .influence import Counts
+from .paired_comparison import UNMOVED, Change, common_rows
 
 FEW_GROUPS = 30
 """Where verdicts changed in fewer groups than this, the exact test has a say beside the one by the standard error."""
@@ -55,10 +56,10 @@ def with_permutation_p(change: Change | None, before: JudgedDataset, after: Judg
 
 def count_cells(
     metric: str, predictions: JudgedDataset, groups: IntArray, *, classes: FloatArray | None = None
-) -> IntArray:
+) -> Counts:
     """Count each group's rows by label and verdict; shape (G, 4), or (G, K * K) for a metric of K classes.
 
-    `off_by_one` is counted as right and wrong decisions about rows that are all negative.
+    Of a metric that is a mean over rows: the sum of what they count, and what they lack of 1 each; shape (G, 2).
 
     Args:
         metric: Which sides are compared.
@@ -67,10 +68,10 @@ def count_cells(
         classes: The grades or classes that a table of classes has; those that occur unless given.
     """
     label, predicted = predictions.compared(metric)
-    size = 2
-    if metric == "off_by_one":
-        cell = (np.abs(label.astype(np.float64) - predicted.astype(np.float64)) > 1).astype(np.int64)
-    elif metric in CLASS_METRICS:
+    size, of_rows = 2, metric_of(metric).of_rows
+    if of_rows is not None:
+        return sums_by_group(of_rows(label.astype(np.float64), predicted.astype(np.float64)), groups)
+    if metric in CLASS_METRICS:
         levels = np.unique(np.concatenate([label, predicted]) if classes is None else classes)
         size = len(levels)
         cell = size * np.searchsorted(levels, label) + np.searchsorted(levels, predicted)
@@ -80,14 +81,32 @@ def count_cells(
     return np.bincount(cells * groups + cell, minlength=cells * count).reshape(count, cells)
 
 
-def changed_groups(metric: str, before: IntArray, after: IntArray) -> BoolArray:
+def sums_by_group(counts: FloatArray, groups: IntArray) -> FloatArray:
+    """Return what the rows of each group count, and what they lack of 1 each; shape (G, 2)."""
+    sums = [np.bincount(groups, weights=one) for one in (counts, 1.0 - counts)]
+    return np.stack(sums, axis=1).astype(np.float64)
+
+
+def cells_read(metric: str) -> slice | list[int]:
+    """Return the columns of `count_cells` that a metric reads."""
+    entry = metric_of(metric)
+    return slice(None) if metric in CLASS_METRICS or entry.of_rows is not None else list(entry.cells)
+
+
+def changed_groups(metric: str, before: Counts, after: Counts) -> BoolArray:
     """Return in which groups a count that the metric reads differs; shape (G,), of counts as `count_cells` has them."""
-    cells = slice(None) if metric in CLASS_METRICS else list(metric_of(metric).cells)
-    return (before[:, cells] != after[:, cells]).any(axis=1)
+    cells = cells_read(metric)
+    return np.any(np.abs(before[:, cells] - after[:, cells]) > UNMOVED, axis=1)
 
 
 def permutation_p(
-    metric: str, before: IntArray, after: IntArray, *, exact: int = EXACT_GROUPS, draws: int = DRAWS, seed: int = 0
+    metric: str,
+    before: Counts,
+    after: Counts,
+    *,
+    exact: int = EXACT_GROUPS,
+    draws: int = DRAWS,
+    seed: int = 0,
 ) -> float:
     """Return the one-sided p-value against no improvement, exact or, with many groups, by draws.
 
@@ -105,19 +124,20 @@ def permutation_p(
     else:
         swapped = np.random.default_rng(seed).integers(0, 2, (draws, len(gain)))
         swapped[0] = 0  # the observed answers are one of the ways
-    differences = np.empty(len(swapped))
+    differences, sign = np.empty(len(swapped)), sign_of(metric)
     # Some at a time: the tables of many classes would fill the memory.
     for first in range(0, len(swapped), BLOCK):
         moved = swapped[first : first + BLOCK] @ gain
-        differences[first : first + BLOCK] = _value(metric, after.sum(0) - moved) - _value(
-            metric, before.sum(0) + moved
-        )
+        new, old = value_of_cells(metric, after.sum(0) - moved), value_of_cells(metric, before.sum(0) + moved)
+        differences[first : first + BLOCK] = sign * (new - old)
     # A way in which the metric does not exist counts against the new judge.
     return float((np.isnan(differences) | (differences >= differences[0] - 1e-12)).mean())
 
 
-def _value(metric: str, cells: IntArray) -> FloatArray:
-    size = round(cells.shape[1] ** 0.5)
-    formula = METRICS["accuracy"].formula if metric == "off_by_one" else metric_of(metric).formula
-    assert formula is not None, metric
-    return formula(cells.reshape(-1, size, size).astype(np.float64))
+def value_of_cells(metric: str, cells: Counts) -> FloatArray:
+    """Return the metric of each line of counts as `count_cells` has them; shape (lines,), NaN where it is undefined."""
+    size, entry = round(cells.shape[1] ** 0.5), metric_of(metric)
+    if entry.of_rows is not None:
+        return cells[:, 0] / cells.sum(1)
+    assert entry.formula is not None, metric
+    return entry.formula(cells.reshape(-1, size, size).astype(np.float64))
