@@ -1,9 +1,10 @@
 """How often the gate is wrong: accepts without a gain, and gains it does not accept; and what it says of real prompts.
 
-    python benchmarks/gate_errors.py [alike] [choices] [real] [reuse] [planted] [silent] [garbled] [--runs N]
+    python benchmarks/gate_errors.py [alike] [honest] [choices] [real] [reuse] [planted] [silent] [garbled] [--runs N]
 
 Verdicts are drawn, no model is asked. Alike: two judges of the same quality on the labels and groups of real files,
-each with a quality of its own in every group, shared or not; at most 33 of 500 accepted. Choices: the same of judges
+each with a quality of its own in every group, shared or not; at most 33 of 500 accepted. Honest: the same of judges
+that are alike sure of their verdicts, for the Brier score. Choices: the same of judges
 that choose among five classes, the rarest 4 % of the rows. Real: published verdicts of
 real prompts, first looks. Reuse: 200 edits against one holdout, each from the judge in use; random edits flip verdicts
 anywhere, idle ones mend as much as they break. Planted: six points of accuracy among churn, at 2,000 holdout rows, and
@@ -50,11 +51,14 @@ class Drawn:
     labels: np.ndarray
     groups: np.ndarray
 
-    def judged(self, decisions: np.ndarray) -> JudgedDataset:
-        """Return a judge's answers; shape (rows,)."""
+    def judged(self, decisions: np.ndarray, sure: np.ndarray | None = None) -> JudgedDataset:
+        """Return a judge's answers, with how sure it is of each; shape (rows,)."""
         rows = self.dataset.rows
         answers = (
-            Verdict(row_id=r.id, score=float(p), positive=p) for r, p in zip(rows, decisions.tolist(), strict=True)
+            Verdict(row_id=r.id, score=float(p), positive=p, confidence=c)
+            for r, p, c in zip(
+                rows, decisions.tolist(), [None] * len(rows) if sure is None else sure.tolist(), strict=True
+            )
         )
         return JudgedDataset(dataset=self.dataset, answers=tuple(answers), scale=BINARY)
 
@@ -91,16 +95,18 @@ def noisy(drawn: Drawn, spread: np.ndarray, rng: np.random.Generator) -> np.ndar
     return drawn.labels ^ (rng.random(len(drawn.labels)) < chance)
 
 
+FILES = {
+    "TREC-DL": ("context_relevance_trec_dl.jsonl", "group_id", 2),
+    "DIRAS": ("verdicts/diras_chatreport.gpt-4-nodef.jsonl", "query", 1),
+    "RAGTruth responses": ("groundedness_ragtruth_qa_response.jsonl", "group_id", 1),
+    "RAGTruth sentences": ("groundedness_ragtruth_qa_sentence.jsonl", "group_id", 1),
+}
+
+
 def alike(runs: int) -> bool:
     """Compare judges of one quality; print how many were accepted."""
-    files = {
-        "TREC-DL": ("context_relevance_trec_dl.jsonl", "group_id", 2),
-        "DIRAS": ("verdicts/diras_chatreport.gpt-4-nodef.jsonl", "query", 1),
-        "RAGTruth responses": ("groundedness_ragtruth_qa_response.jsonl", "group_id", 1),
-        "RAGTruth sentences": ("groundedness_ragtruth_qa_sentence.jsonl", "group_id", 1),
-    }
     good = True
-    for name, (file, group, positive) in files.items():
+    for name, (file, group, positive) in FILES.items():
         drawn = real_rows(file, group, positive)
         count = int(drawn.groups.max()) + 1
         for kind in ("asked twice", "two wordings"):
@@ -112,6 +118,34 @@ def alike(runs: int) -> bool:
                 outcomes[decide(*sides, F1, alpha=alpha_of_look(1)).outcome] += 1
             good &= outcomes["accepted"] <= 33 * runs / 500
             print(f"alike: {name:18} {len(drawn.labels):>5,} rows, {count:>3} groups, {kind:12}: ", end="")
+            print(", ".join(f"{outcomes[o]} {o}" for o in ("accepted", "refused", "undecided")), flush=True)
+    return good
+
+
+def honest(runs: int) -> bool:
+    """Compare judges of one quality and one calibration by the Brier score; print how many were accepted."""
+    objective = replace(read_objective("", target="brier"), guards=())
+    good = True
+    for name, (file, group, positive) in FILES.items():
+        drawn = real_rows(file, group, positive)
+        count = int(drawn.groups.max()) + 1
+        # The same verdicts with another confidence, and other verdicts too.
+        for kind in ("confidence alone", "two wordings"):
+            rng, outcomes = np.random.default_rng(3), Counter[str]()
+            for _ in range(runs):
+                spread, errs = rng.normal(0, 1, count), rng.normal(0, 1, count)
+                shared = noisy(drawn, spread, rng)
+                sides = []
+                for _ in range(2):
+                    said = shared
+                    if kind == "two wordings":
+                        said = noisy(drawn, spread + rng.normal(0, 0.7, count), rng)
+                    # Surer in some groups than in others, and overconfident on the whole.
+                    own = 2.2 + (errs + rng.normal(0, 0.7, count))[drawn.groups] + rng.normal(0, 0.5, len(said))
+                    sides.append(drawn.judged(said, 0.5 + 0.5 / (1 + np.exp(-own))))
+                outcomes[decide(*sides, objective, alpha=alpha_of_look(1)).outcome] += 1
+            good &= outcomes["accepted"] <= 33 * runs / 500
+            print(f"honest: {name:18} {len(drawn.labels):>5,} rows, {count:>3} groups, {kind:16}: ", end="")
             print(", ".join(f"{outcomes[o]} {o}" for o in ("accepted", "refused", "undecided")), flush=True)
     return good
 
@@ -336,6 +370,7 @@ def unread(judged: JudgedDataset, hidden: np.ndarray) -> JudgedDataset:
 
 PARTS = {
     "alike": (alike, 500),
+    "honest": (honest, 500),
     "choices": (choices, 500),
     "real": (real, 1),
     "reuse": (reuse, 100),

@@ -29,6 +29,7 @@ from ..judges import (
     holm,
     influence,
 )
+from ..judges.metrics.catalog import sign_of
 from ..judges.metrics.paired_comparison import UNMOVED
 from ..judges.models import ask_together
 from ..judges.notebook_display import SIMULATED, html_table
@@ -171,7 +172,7 @@ def measure_hunks(diff: PromptDiff, judge_with: JudgeWith, loss_of: LossOf, *, m
             mean=mean,
             p_metric=p_metric,
             p_loss=p_loss,
-            mark=_mark(mean, p_metric, p_loss),
+            mark=_mark(mean, p_metric, p_loss, sign_of(metric)),
         )
         effects.append(effect)
     groups = len(np.unique(everything.groups))
@@ -187,9 +188,15 @@ def measure_hunks(diff: PromptDiff, judge_with: JudgeWith, loss_of: LossOf, *, m
     )
 
 
-def _mark(mean: Effect, p_metric: float, p_loss: float) -> Mark:
-    """Mark what is shown; a hunk that is better by one measure and worse by the other harms."""
-    shown = [(mean.metric.value, p_metric, 1.0), (mean.loss.value, p_loss, -1.0)]
+def _mark(mean: Effect, p_metric: float, p_loss: float, sign: float) -> Mark:
+    """Mark what is shown; a hunk that is better by one measure and worse by the other harms.
+
+    Args:
+        mean: Of both measures.
+        p_metric, p_loss: Of each.
+        sign: 1 where the metric is better high, else -1.
+    """
+    shown = [(mean.metric.value, p_metric, sign), (mean.loss.value, p_loss, -1.0)]
     signs = [sign * value for value, p, sign in shown if value is not None and p <= ALPHA]
     if any(sign < 0 for sign in signs):
         return "harms"

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..judges import FloatArray, JudgedDataset, JudgePrompt, point
+from ..judges.metrics.catalog import sign_of
 from .goal import Goal
 from .guarding import shortfall
 from .losses.objective import Objective
@@ -211,7 +212,8 @@ class Archive:
         held = (*self.objective.guards, *self.objective.floors)
         for name in dict.fromkeys(one.metric for one in held):
             values = (point(name, *side.compared(name)) for side in (ours, theirs))
-            mine, other = (0.0 if value is None else value for value in values)
+            sign = sign_of(name)
+            mine, other = (sign * value if value is not None else min(0.0, sign) for value in values)
             costs.append((-mine, -other))
         pairs = np.round(np.array(costs), 9)
         if (pairs[:, 0] > pairs[:, 1]).any():

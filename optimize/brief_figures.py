@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ..judges import BoolArray, FloatArray, JudgedDataset, JudgePrompt, point
+from ..judges.metrics.catalog import LOWER_IS_BETTER
 from .error_groups import kinds_of_error
 from .goal import Goal
 from .losses.costs import cost_table
@@ -54,8 +55,10 @@ def describe_standing(train: Trial, inside: BoolArray, goal: Goal) -> str:
         now = point(metric, *judged.compared(metric)) if len(judged.rows) else None
         said = f"{metric} is {'not defined' if now is None else f'{now:.3f}'} on these rows"
         if metric == objective.target:
-            said += "; it is to rise"
-        if metric in margins:
+            said += f"; it is to {'fall' if metric in LOWER_IS_BETTER else 'rise'}"
+        if metric in margins and metric in LOWER_IS_BETTER:
+            said += f"; under a new prompt it may be at most {margins[metric]:g} higher"
+        elif metric in margins:
             said += f"; a new prompt may lose at most {100 * margins[metric]:g} points of it"
         if metric in floors:
             said += f"; it must be at least {floors[metric]:g}"

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..judges import BoolArray, FloatArray, IntArray, JudgedDataset, group_codes, influence, point
 from ..judges.metrics import denominator
-from ..judges.metrics.catalog import metric_of
+from ..judges.metrics.catalog import metric_of, sign_of
 from ..judges.metrics.paired_comparison import UNMOVED, common_rows
 from ..judges.metrics.permutation_test import FEW_GROUPS
 from .holdout.gate import MIN_COVERAGE, SLICE_ALPHA
@@ -67,7 +67,7 @@ class MetricByGroup:
 
     name: str
     gain: FloatArray
-    """Sum of the rows' shares of the change; over all rows their mean is the change, to second order."""
+    """Sum of the rows' shares of `Change.gain`; over all rows their mean is the gain, to second order."""
     rows: FloatArray
     moved: BoolArray
     """Whether the group's influence on the metric differs between the two prompts."""
@@ -110,7 +110,7 @@ class MetricByGroup:
 
         return cls(
             name=name,
-            gain=sums(pooled[len(label) :] - pooled[: len(label)]),
+            gain=sums(sign_of(name) * (pooled[len(label) :] - pooled[: len(label)])),
             rows=sums(np.ones(len(label))),
             moved=np.abs(sums(moved)) > UNMOVED,
             old_rows=sums(denominators[0]),
@@ -120,7 +120,7 @@ class MetricByGroup:
 
     @property
     def change(self) -> float:
-        """The change over all groups."""
+        """The gain over all groups."""
         return float(self.gain.sum() / self.rows.sum())
 
     def columns(self) -> FloatArray:
@@ -196,7 +196,7 @@ class Changes:
 
     @property
     def measured(self) -> FloatArray:
-        """The change of each metric; shape (M,)."""
+        """The gain in each metric; shape (M,)."""
         return np.array([metric.change for metric in self.metrics])
 
     @property
@@ -286,14 +286,15 @@ def chance_of(
         passed &= held
     if changes.in_slice is not None:
         passed &= ~_Drawn.of(holdouts @ kinds[:, -WIDTH:], groups).falls()
-    figures = [dict(zip(names, map(float, of), strict=True)) for of in (changes.measured, mean, covariance.diagonal())]
+    signs = np.array([sign_of(name) for name in names])
+    measured, expected = (dict(zip(names, (signs * of).tolist(), strict=True)) for of in (changes.measured, mean))
     return Chance(
         accepted=float(passed.mean()),
         target=float(target.mean()),
         guards=alone,
-        measured=figures[0],
-        expected=figures[1],
-        error={name: math.sqrt(max(value, 0.0)) for name, value in figures[2].items()},
+        measured=measured,
+        expected=expected,
+        error={name: math.sqrt(max(value, 0.0)) for name, value in zip(names, covariance.diagonal(), strict=True)},
         rows=changes.rows,
     )
 

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ..judges import BoolArray, InputError, JudgedDataset
+from ..judges.metrics.catalog import sign_of
 from ..slices import FoundSlice, SliceReport, find_confusions, find_slices, parse_predicate
 from ..slices.column_names import BY_NAME, named_outputs
 from ..slices.effect import Direction
@@ -113,17 +114,18 @@ def choose_target(report: SliceReport, direction: Direction | None) -> tuple[Fou
 
 def _passed_over(report: SliceReport, best: FoundSlice) -> str:
     """Explain why a slice with a lower headline number was not chosen; empty where there is none."""
-    lower = [s for s in report.slices if s.confirmed and not s.prompt_target and s.value < best.value]
+    sign = sign_of(report.metric)
+    lower = [s for s in report.slices if s.confirmed and not s.prompt_target and sign * s.value < sign * best.value]
     if not lower:
         return ""
-    worst = min(lower, key=lambda s: s.value)
+    worst = min(lower, key=lambda s: sign * s.value)
     if worst.direction is None:
         reason = "its errors have no one direction"
     elif worst.is_base_rate:
         reason = "that gap is mostly the base rate's, not the judge's"
     else:
-        reason = f"its {worst.errors} are not what lowers it"
-    return f". {worst.predicate} is lower at {worst.value:.3f}, but {reason}"
+        reason = f"its {worst.errors} are not what {'lowers' if sign > 0 else 'raises'} it"
+    return f". {worst.predicate} is {'lower' if sign > 0 else 'higher'} at {worst.value:.3f}, but {reason}"
 
 
 def construct_loss(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..judges import JudgedDataset, compare, point
+from ..judges.metrics.catalog import LOWER_IS_BETTER
 from ..judges.metrics.paired_comparison import common_rows
 from .holdout.guards import guard_surely_broken
 from .losses.objective import Objective
@@ -23,7 +24,8 @@ def shortfall(objective: Objective, before: JudgedDataset, after: JudgedDataset)
         old = point(guard.metric, *before.compared(guard.metric))
         new = point(guard.metric, *after.compared(guard.metric))
         if old is not None:
-            past += max(0.0, old - guard.margin - (0.0 if new is None else new))
+            worst, sign = (1.0, -1.0) if guard.metric in LOWER_IS_BETTER else (0.0, 1.0)
+            past += max(0.0, sign * (old - (worst if new is None else new)) - guard.margin)
     for floor in objective.floors:
         value = point(floor.metric, *after.compared(floor.metric))
         past += max(0.0, floor.value - (0.0 if value is None else value))

@@ -37,7 +37,7 @@ from .losses.loss import Loss
 from .losses.objective import Objective
 from .pruning import prune
 from .search_state import SearchState
-from .settings import RunSettings, require_columns, require_judging
+from .settings import RunSettings, require_columns, require_judging, require_probabilities, require_probability
 from .step import Step
 from .survivor import Survivor, choose_survivor
 from .threshold import NoThreshold, choose_threshold
@@ -77,8 +77,10 @@ def optimize(
     """
     require_judging(prompt, settings)
     require_columns(dataset, settings)
+    require_probability(prompt, objective, settings)
     parts = split_rows(dataset, services, settings)
     baseline = benchmark(prompt, parts, services, settings)
+    require_probabilities(baseline, objective)
     benchmark_threshold(baseline, objective, services, settings)
     goal = set_goal(objective, baseline, services, settings)
     run = RunContext(prompt=prompt, parts=parts, goal=goal, services=services, settings=settings)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..judges import Answer, Dataset, JudgedDataset, JudgePrompt, Row, clustered_se, compare
+from ..judges.metrics.catalog import LOWER_IS_BETTER
 from .archive import Archive, Candidate, in_common
 from .brief import Attempt
 from .context import RunContext
@@ -106,7 +107,7 @@ class SearchState:
         self.past.append(Attempt(prompt=prompt, kept=result == "kept", trial=trial))
 
     def _compare(self, candidate: Candidate, objective: Objective, holdout_rows: int) -> str:
-        """Keep a candidate that lowers the loss and raises the target metric, and whose guards the gate could hold.
+        """Keep a candidate that lowers the loss and betters the target metric, and whose guards the gate could hold.
 
         The loss has to fall by more than one standard error of the paired difference, so that noise is not kept. A
         guard is tried as the gate will try it, with the standard error that the holdout's size would give: a candidate
@@ -124,8 +125,8 @@ class SearchState:
             if now is None or before is None or before >= floor.value or now <= before:
                 return f"worse: {floor.metric} is too near its floor of {floor.value:g}, or under it, for the gate"
         change = compare(objective.target, self.first.judged, candidate.judged)
-        if change is None or change.difference <= 0:
-            return f"worse: {objective.target} did not rise"
+        if change is None or change.gain <= 0:
+            return f"worse: {objective.target} did not {'fall' if objective.target in LOWER_IS_BETTER else 'rise'}"
         fall, se = _paired_fall(self.current, candidate)
         if fall <= 0:
             return "worse: the validation loss did not fall"

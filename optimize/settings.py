@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..judges import Dataset, DecisionRule, JudgePrompt, JudgeSettings, require_column
+from ..judges import (
+    PROBABILITY_METRICS,
+    Dataset,
+    DecisionRule,
+    InputError,
+    JudgedDataset,
+    JudgePrompt,
+    JudgeSettings,
+    require_column,
+)
 from ..judges.claims import ClaimSettings, require_claims
 from ..judges.token_confidence import require_tokens
 from ..slices import parse_predicate
 from ..slices.inspect_slice import require_columns as require_columns_of
 from .losses.loss import Loss
+from .losses.objective import Objective
 from .options import GateOptions, SearchOptions
 from .racing.schedule import RaceSettings, plan_stops
 
@@ -102,6 +112,38 @@ def require_columns(dataset: Dataset, settings: RunSettings) -> None:
         require_column(dataset, column)
     if settings.slice not in ("auto", "all"):
         require_columns_of(dataset.rows, parse_predicate(settings.slice))
+
+
+def require_probability(prompt: JudgePrompt, objective: Objective, settings: RunSettings) -> None:
+    """Make sure, before anything is spent, that a judge will give the probability that an objective is about.
+
+    Raises:
+        InputError: Nothing asks it for a confidence.
+    """
+    by_score = settings.claims is not None and settings.claims.aggregate != "min"
+    if prompt.states_probability or by_score or settings.judge.confidence == "tok":
+        return
+    for metric in objective.metrics:
+        if metric in PROBABILITY_METRICS:
+            raise InputError(
+                f"{metric} is of the judge's probability, and {prompt.name!r} is not asked for a confidence",
+                hint="ask for one in its reply, or take it from the tokens: --confidence tok",
+            )
+
+
+def require_probabilities(judged: JudgedDataset, objective: Objective) -> None:
+    """Make sure that verdicts have the probability that an objective is about.
+
+    Raises:
+        InputError: None of them has.
+    """
+    for metric in objective.metrics:
+        if metric in PROBABILITY_METRICS and len(judged.scored) and not judged.states_probability:
+            raise InputError(
+                f"{metric} is of the judge's probability, and none of the {len(judged.scored):,} verdicts of "
+                f"{judged.judge} has a confidence",
+                hint="name its column with --confidence, or take another target or guard",
+            )
 
 
 def require_judging(prompt: JudgePrompt, settings: RunSettings) -> None:

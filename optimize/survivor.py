@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..judges import Dataset, DecisionRule, JudgedDataset, JudgePrompt
+from ..judges.metrics.catalog import sign_of
 from ..judges.models import ask_together
 from .archive import Archive, in_common
 from .chance import Chance, Changes, Prior, chance_of
@@ -97,7 +98,10 @@ def choose_survivor(run: RunContext, archive: Archive) -> Survivor | None:
         # What new prompts of this run change says nothing of the prompt in use with another threshold.
         belief = plain if contender.prompt is run.prompt else prior
         chances.append(chance_of(contender.changes, objective, belief, alpha=alpha, groups=groups, seed=seed))
-    best = max(range(len(chances)), key=lambda i: (chances[i].accepted, chances[i].expected[objective.target], -i))
+    sign = sign_of(objective.target)
+    best = max(
+        range(len(chances)), key=lambda i: (chances[i].accepted, sign * chances[i].expected[objective.target], -i)
+    )
     chosen_by, chance = contenders[best], chances[best]
     sent = settings.look_anyway or chance.accepted >= settings.least_chance
     flattery = measure_flattery([contender.changes for contender in contenders], objective, seed=settings.seed)

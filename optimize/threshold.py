@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..judges import DecisionRule, InputError, IntArray, JudgedDataset, point
+from ..judges import PROBABILITY_METRICS, DecisionRule, InputError, IntArray, JudgedDataset, point
 from ..judges.calibrate import FOLDS, best_threshold, thresholds_between
 from ..judges.metrics import BINARY_METRICS
 from ..judges.verdict import apply_rule
@@ -69,6 +69,8 @@ def choose_threshold(
         return NoThreshold("responses are judged by claim, and a threshold decides about a claim, which has no label")
     if before.scale.kind == "choice":
         return NoThreshold(f"the judge chooses among labels without an order ({before.scale.describe()})")
+    if objective.target in PROBABILITY_METRICS:
+        return NoThreshold(f"{objective.target} is of the probabilities, which no threshold changes")
     if objective.target not in BINARY_METRICS:
         return NoThreshold(f"{objective.target} compares grades, which no threshold changes")
     free = objective.target in ONE_SIDED and not objective.guards and not objective.floors

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...judges import FloatArray, InputError
+from ...judges import PROBABILITY_METRICS, FloatArray, InputError
 
 NO, YES, UNSCORED = range(3)
 CELLS = 9
@@ -61,6 +61,11 @@ def require_linear(metric: str) -> None:
     Raises:
         InputError: It is not; the message lists those that are.
     """
+    if metric in PROBABILITY_METRICS:
+        raise InputError(
+            f"{metric} is of the probabilities, which change where no verdict flips",
+            hint=f"take {', '.join(LINEAR[:-1])} or {LINEAR[-1]}, or label a holdout for judgewright gate",
+        )
     if metric not in LINEAR:
         raise InputError(
             f"{metric} is no sum over rows, so flips alone cannot decide about it",

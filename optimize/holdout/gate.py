@@ -21,6 +21,7 @@ from functools import partial
 import numpy as np
 
 from ...judges import (
+    PROBABILITY_METRICS,
     BoolArray,
     Change,
     Dataset,
@@ -33,6 +34,7 @@ from ...judges import (
     point,
     with_permutation_p,
 )
+from ...judges.metrics.catalog import LOWER_IS_BETTER, metric_of, sign_of
 from ...judges.models import ask_together
 from ...slices import find_regressions
 from ..losses.objective import Objective
@@ -79,6 +81,7 @@ def decide(
         worst=None if worst is None else _compare_target(objective.target, worst.before, worst.after),
         unanswered=0 if worst is None else worst.rows,
         coverage=min(before.coverage, after.coverage),
+        why_undefined=metric_of(objective.target).undefined if objective.target in PROBABILITY_METRICS else "",
     )
     weighed = _weigh(evidence, alpha)
     outcome, reason, more = weighed.outcome, weighed.reason, weighed.more
@@ -145,20 +148,24 @@ class _Evidence:
     unanswered: int
     """How many such rows there are."""
     coverage: float
+    why_undefined: str = ""
+    """Of a target of probabilities."""
 
 
 def _weigh(evidence: _Evidence, alpha: float) -> _Weighed:
     """Weigh the evidence, the weightiest objection first; each `if` is one rule of the gate."""
     target, guards, slice_change = evidence.target, evidence.guards, evidence.slice_change
     if target is None:
-        return _Weighed("undecided", "the target metric is undefined on the holdout (no positive rows or verdicts)")
+        lacking = evidence.why_undefined or "no positive rows or verdicts"
+        return _Weighed("undecided", f"the target metric is undefined on the holdout ({lacking})")
     name, values = target.metric, _values(target)
+    rose, fell = ("fell", "rose") if name in LOWER_IS_BETTER else ("rose", "fell")
     if evidence.coverage < MIN_COVERAGE:
         few = f"only {evidence.coverage:.1%} of the rows were answered"
         return _Weighed("undecided", f"{few}; {MIN_COVERAGE:.0%} are needed")
     if target.changed_groups == 0 and target.difference == 0:
         return _Weighed("refused", f"no verdict that matters to {name} changed on the holdout")
-    if target.difference <= 0:
+    if target.gain <= 0:
         return _Weighed("refused", f"{name} did not improve on the holdout ({values})")
     for guard in guards:
         if guard.state == "broken" and guard.change is not None:
@@ -177,43 +184,49 @@ def _weigh(evidence: _Evidence, alpha: float) -> _Weighed:
         return _Weighed("undecided", f"{few}; fewer than {MIN_EFFECTIVE} cannot decide")
     if target.p > alpha:
         chance = f"p = {target.p:.3f} is above the {alpha:.3f} this look may spend"
-        return _Weighed("undecided", f"{name} rose {values}, but {chance}", more)
+        return _Weighed("undecided", f"{name} {rose} {values}, but {chance}", more)
     worst = evidence.worst
     unanswered = f"{evidence.unanswered:,} unanswered {'row' if evidence.unanswered == 1 else 'rows'}"
     if evidence.unanswered and (worst is None or worst.p > alpha):
         against = "is undefined" if worst is None else f"is {_values(worst)} ({_p(worst.p)})"
         return _Weighed(
-            "undecided", f"{name} rose {values}, but with {unanswered} counted against the new prompt it {against}"
+            "undecided", f"{name} {rose} {values}, but with {unanswered} counted against the new prompt it {against}"
         )
     if evidence.in_slice and slice_change is None:
         few = "too few rows were answered"
         return _Weighed("undecided", f"{name} cannot be compared on the slice that was optimized: {few}")
     upper = None if slice_change is None else _upper_bound(slice_change)
     if slice_change is not None and upper is not None and upper < 0:
-        fall = f"{name} fell on the slice that was optimized ({_values(slice_change)}"
+        fall = f"{name} {fell} on the slice that was optimized ({_values(slice_change)}"
         return _Weighed("refused", f"{fall}; by more than chance explains)")
     for guard in guards:
         if guard.state != "undecided":
             continue
-        reason = f"{name} rose {values}, but a loss of {guard.margin:.3f} in {guard.metric} is not ruled out"
+        reason = f"{name} {rose} {values}, but a loss of {guard.margin:.3f} in {guard.metric} is not ruled out"
         if guard.wants_rows:
             return _Weighed("undecided", reason, more)
         return _Weighed("undecided", f"{reason} where {unanswered} count against the new prompt")
     for floor in evidence.floors:
         if floor.state == "undecided":
-            reason = f"{name} rose {values}, but {floor.metric} under the floor of {floor.floor:g} is not ruled out"
+            reason = f"{name} {rose} {values}, but {floor.metric} under the floor of {floor.floor:g} is not ruled out"
             bound = "it has no bound" if floor.low is None else f"its 95 % lower bound is {floor.low:.3f}"
             return _Weighed("undecided", f"{reason}: {bound}")
-    reasons = [f"{name} rose {values} on the holdout ({_p(target.p)}, alpha {alpha:.4f})"]
+    reasons = [f"{name} {rose} {values} on the holdout ({_p(target.p)}, alpha {alpha:.4f})"]
     for guard in guards:
-        bound = "no bound" if guard.low is None else f"at least {guard.low:+.3f} with 95 % confidence"
-        reasons.append(f"{guard.metric} held ({bound}, {-guard.margin:+.3f} allowed)")
+        sign = sign_of(guard.metric)
+        bound = "no bound"
+        if guard.low is not None:
+            bound = f"at {'least' if sign > 0 else 'most'} {sign * guard.low:+.3f} with 95 % confidence"
+        reasons.append(f"{guard.metric} held ({bound}, {-sign * guard.margin:+.3f} allowed)")
     for floor in evidence.floors:
         reasons.append(f"{floor.metric} is at least {floor.low:.3f} with 95 % confidence (floor {floor.floor:g})")
-    if slice_change is not None and slice_change.difference < 0:
-        bound = "no bound is known" if upper is None else f"at most {upper:+.3f} with 95 % confidence"
+    if slice_change is not None and slice_change.gain < 0:
+        sign = sign_of(name)
+        bound = "no bound is known"
+        if upper is not None:
+            bound = f"at {'most' if sign > 0 else 'least'} {sign * upper:+.3f} with 95 % confidence"
         fall = f"on the slice that was optimized {name} {_values(slice_change)}"
-        reasons.append(f"{fall}, not shown to be a fall ({bound})")
+        reasons.append(f"{fall}, not shown to be a {'fall' if sign > 0 else 'rise'} ({bound})")
     return _Weighed("accepted", "; ".join(reasons))
 
 
@@ -240,20 +253,20 @@ def _values(change: Change) -> str:
 
 
 def _upper_bound(change: Change) -> float | None:
-    """Return the one-sided 95 % upper bound of a change; None where fewer than two groups changed."""
+    """Return the one-sided 95 % upper bound of a gain; None where fewer than two groups changed."""
     from scipy.stats import t as student
 
     if change.se is None or change.freedom <= 0:
         return None
-    return change.difference + float(student.ppf(1 - SLICE_ALPHA, change.freedom)) * change.se
+    return change.gain + float(student.ppf(1 - SLICE_ALPHA, change.freedom)) * change.se
 
 
 def _worst_case(metric: str, before: JudgedDataset, after: JudgedDataset) -> tuple[float, float] | None:
     """Bound the change when each row that one side left unscored is counted against that side, then for it."""
     rows = before.dataset.rows
     labelled = np.array([row.label is not None for row in rows], np.bool_)
-    # Off-by-one has no row that is simply right or wrong, and a choice has many ways of being wrong.
-    if not labelled.any() or metric == "off_by_one" or before.scale.kind == "choice":
+    # A mean over rows has no row that is simply right or wrong, and a choice has many ways of being wrong.
+    if not labelled.any() or metric_of(metric).of_rows is not None or before.scale.kind == "choice":
         return None
     truth = np.array([row.label is not None and before.dataset.positive(row) for row in rows], np.bool_)
 

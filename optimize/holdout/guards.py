@@ -27,7 +27,7 @@ class GuardResult:
     """The loss that is tolerated, as a positive number."""
     change: Change | None
     low: float | None
-    """One-sided 95 % lower bound of the change; it must lie above minus the margin."""
+    """One-sided 95 % lower bound of `Change.gain`; it must lie above minus the margin."""
     state: GuardState
     p: float | None = None
     """One-sided, against a loss of the margin or more; None where there is no standard error."""
@@ -65,7 +65,7 @@ def hold_guard(guard: Guard, before: JudgedDataset, after: JudgedDataset) -> Gua
             worst_low, _ = _non_inferiority(against, guard.margin)
             clear = clear and _is_clear(against, worst_low, guard.margin)
     state: GuardState = "held" if clear else "undecided"
-    if change.difference <= -guard.margin:
+    if change.gain <= -guard.margin:
         state = "broken"
     return GuardResult(
         metric=guard.metric,
@@ -79,18 +79,18 @@ def hold_guard(guard: Guard, before: JudgedDataset, after: JudgedDataset) -> Gua
 
 
 def _non_inferiority(change: Change, margin: float) -> tuple[float | None, float | None]:
-    """Return the one-sided 95 % lower bound of a change, and p against a loss of the margin; None where unknown."""
+    """Return the one-sided 95 % lower bound of a gain, and p against a loss of the margin; None where unknown."""
     from scipy.stats import t as student
 
     if change.changed_groups == 0:
         # The rule of three: where none of n rows flipped, up to 3 / n of all rows still may.
-        return change.difference - 3.0 / max(change.bearing_rows, 1), None
+        return change.gain - 3.0 / max(change.bearing_rows, 1), None
     if change.freedom <= 0 or change.se is None:
         return None, None
-    low = change.difference - float(student.ppf(1 - GUARD_ALPHA, change.freedom)) * change.se
+    low = change.gain - float(student.ppf(1 - GUARD_ALPHA, change.freedom)) * change.se
     if change.se == 0:
         return low, None
-    return low, float(student.sf((change.difference + margin) / change.se, change.freedom))
+    return low, float(student.sf((change.gain + margin) / change.se, change.freedom))
 
 
 def _is_clear(change: Change, low: float | None, margin: float) -> bool:
@@ -107,13 +107,13 @@ def guard_could_hold(change: Change, guard: Guard, *, rows: int) -> bool:
     if change.se is None:
         return False
     se = change.se * math.sqrt(change.n / rows)
-    return change.difference - float(norm.isf(GUARD_ALPHA)) * se > -guard.margin
+    return change.gain - float(norm.isf(GUARD_ALPHA)) * se > -guard.margin
 
 
 def guard_surely_broken(change: Change, guard: Guard, *, alpha: float) -> bool:
-    """Whether a metric has fallen by more than its margin, by a one-sided test at `alpha`."""
+    """Whether a metric has got worse by more than its margin, by a one-sided test at `alpha`."""
     from scipy.stats import t as student
 
     if change.freedom <= 0 or change.se is None:
         return False
-    return change.difference + float(student.isf(alpha, change.freedom)) * change.se < -guard.margin
+    return change.gain + float(student.isf(alpha, change.freedom)) * change.se < -guard.margin

@@ -17,6 +17,7 @@ import numpy as np
 from ...judges import (
     CLASS_METRICS,
     POWER,
+    PROBABILITY_METRICS,
     BoolArray,
     FloatArray,
     InputError,
@@ -28,9 +29,17 @@ from ...judges import (
     split_class_metric,
 )
 from ...judges.metrics import BINARY_METRICS, cell_influence
-from ...judges.metrics.catalog import metric_of
+from ...judges.metrics.catalog import metric_of, sign_of
+from ...judges.metrics.influence import Counts
 from ...judges.metrics.paired_comparison import UNMOVED
-from ...judges.metrics.permutation_test import FEW_GROUPS, changed_groups, permutation_p
+from ...judges.metrics.permutation_test import (
+    FEW_GROUPS,
+    cells_read,
+    changed_groups,
+    permutation_p,
+    sums_by_group,
+    value_of_cells,
+)
 from ...judges.reliability import RANDOM_EDITS
 from ..losses.objective import Guard
 from .guards import GUARD_ALPHA, MIN_EFFECTIVE, MIN_GROUPS
@@ -66,10 +75,11 @@ def smallest_gain(
     """Return the smallest gain that the gate's test on rows like these shows with 80 % power.
 
     An edit is drawn that fixes a share of the wrong verdicts and breaks as many right ones, and
-    fixes some more on top: the gain, so many that four of five holdouts pass the test.
+    fixes some more on top: the gain, so many that four of five holdouts pass the test. A verdict
+    that is turned keeps its confidence.
 
     Args:
-        metric: A metric of decisions, or of the classes of a choice.
+        metric: A metric of decisions or probabilities, or of the classes of a choice.
         judged: The judge as it is, on open rows.
         churn: Share of the wrong verdicts that are fixed while as many right ones are broken.
         alpha: Of the one-sided test.
@@ -153,7 +163,7 @@ def _is_planned(metric: str, judged: JudgedDataset) -> bool:
     """Whether made-up edits are known for a metric of such a judge."""
     if judged.scale.kind == "choice":
         return metric in CLASS_METRICS or split_class_metric(metric)[1] is not None
-    return metric in BINARY_METRICS
+    return metric in BINARY_METRICS or (metric in PROBABILITY_METRICS and judged.states_probability)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,17 +240,22 @@ class _Edits:
             value = point(self.metric, *self._sides(after))
             if before is None or value is None:
                 continue
-            gains.append(value - before)
+            gains.append(sign_of(self.metric) * (value - before))
             passed += self._passes(after, rng)
         if not gains:
             return None
         return _EditTest(gain=float(np.mean(gains)), power=float(np.mean(passed)))
 
-    def _sides(self, verdicts: IntArray) -> tuple[IntArray, IntArray] | tuple[BoolArray, BoolArray]:
+    def _sides(
+        self, verdicts: IntArray
+    ) -> tuple[IntArray, IntArray] | tuple[BoolArray, BoolArray] | tuple[FloatArray, FloatArray]:
         """Return people's side and these verdicts as metrics take them."""
-        label, _, _ = self._codes
+        label, before, _ = self._codes
         if self.metric in CLASS_METRICS:
             return label, verdicts
+        if self.metric in PROBABILITY_METRICS:
+            people, probability = self.judged.compared(self.metric)
+            return people.astype(np.float64), np.where(verdicts == before, probability, 1.0 - probability)
         _, name = split_class_metric(self.metric)
         code = 1 if name is None else self.judged.scale.labels.index(name)
         return label == code, verdicts == code
@@ -266,10 +281,7 @@ class _Edits:
         """
         from scipy.special import stdtr
 
-        _, before, classes = self._codes
-        size = classes if self.metric in CLASS_METRICS else 2
-        old = _count(*self._sides(before), self.judged.groups, size)
-        new = _count(*self._sides(after), self.judged.groups, size)
+        old, new = self._count(self._codes[1]), self._count(after)
         old_influence = cell_influence(self.metric, old.sum(0))
         new_influence = cell_influence(self.metric, new.sum(0))
         if old_influence is None or new_influence is None:
@@ -277,12 +289,13 @@ class _Edits:
         kinds, counts = _kinds(np.hstack([old, new]))
         groups = self.groups or max(2, round(self.rows * len(old) / len(self.judged.scored)))
         many = rng.multinomial(groups, counts / len(old), size=HOLDOUTS)
-        old, new = kinds[:, : size * size], kinds[:, size * size :]
-        gains = _values(self.metric, many @ new) - _values(self.metric, many @ old)
+        old, new = np.hsplit(kinds, 2)
+        sign = sign_of(self.metric)
+        gains = sign * (value_of_cells(self.metric, many @ new) - value_of_cells(self.metric, many @ old))
         difference = new @ new_influence[1] - old @ old_influence[1]
         squares = np.maximum(many @ difference**2 - (many @ difference) ** 2 / groups, 1e-12)
         se = np.sqrt(groups / (groups - 1) * squares) / (many @ old).sum(1)
-        cells = slice(None) if self.metric in CLASS_METRICS else list(metric_of(self.metric).cells)
+        cells = cells_read(self.metric)
         old_rows, new_rows = old[:, cells].sum(1), new[:, cells].sum(1)  # those in the metric's denominator
         sizes = np.maximum(old_rows, new_rows)
         effective = (many @ sizes) ** 2 / np.maximum(many @ sizes**2, 1)
@@ -300,17 +313,22 @@ class _Edits:
             passed[i] = permutation_p(self.metric, before, now, exact=EXACT, draws=SWAPS) <= self.alpha
         return passed.tolist()
 
+    def _count(self, verdicts: IntArray) -> Counts:
+        """Count each group's rows under these verdicts, as `count_cells` does."""
+        label, judge = self._sides(verdicts)
+        groups, of_rows = self.judged.groups, metric_of(self.metric).of_rows
+        if of_rows is not None:
+            return sums_by_group(of_rows(label.astype(np.float64), judge.astype(np.float64)), groups)
+        size = self._codes[2] if self.metric in CLASS_METRICS else 2
+        cells, count = size * size, int(groups.max()) + 1
+        cell = size * label.astype(np.int64) + judge.astype(np.int64)
+        return np.bincount(cells * groups + cell, minlength=cells * count).reshape(count, cells)
 
-def _count(label: IntArray | BoolArray, predicted: IntArray | BoolArray, groups: IntArray, size: int) -> IntArray:
-    """Count each group's rows by label and verdict; shape (G, K * K)."""
-    cells = size * size
-    count = int(groups.max()) + 1
-    cell = size * label.astype(np.int64) + predicted.astype(np.int64)
-    return np.bincount(cells * groups + cell, minlength=cells * count).reshape(count, cells)
 
-
-def _kinds(groups: IntArray) -> tuple[IntArray, IntArray]:
+def _kinds(groups: Counts) -> tuple[Counts, IntArray]:
     """Return the different rows of a table, and how often each occurs; shapes (kinds, columns) and (kinds,)."""
+    if not np.issubdtype(groups.dtype, np.integer):
+        return np.unique(groups, axis=0, return_counts=True)
     base = int(groups.max()) + 1
     if int(base) ** groups.shape[1] >= 2**62:
         return np.unique(groups, axis=0, return_counts=True)
@@ -318,10 +336,3 @@ def _kinds(groups: IntArray) -> tuple[IntArray, IntArray]:
     codes = groups @ base ** np.arange(groups.shape[1], dtype=np.int64)
     _, first, counts = np.unique(codes, return_index=True, return_counts=True)
     return groups[first], counts
-
-
-def _values(metric: str, cells: IntArray) -> FloatArray:
-    """Return the metric of each table; shape (holdouts,), NaN where it is undefined."""
-    size, formula = round(cells.shape[1] ** 0.5), metric_of(metric).formula
-    assert formula is not None, metric
-    return formula(cells.reshape(-1, size, size).astype(np.float64))

@@ -51,7 +51,7 @@ def project(target: Change, guards: Sequence[GuardResult], alpha: float) -> Proj
             continue
         rows = _guard_rows(guard, guard.change)
         if rows is None or rows > MOST_TIMES * target.n:
-            if guard.change.difference <= -guard.margin / 2:
+            if guard.change.gain <= -guard.margin / 2:
                 drop = f"the measured drop in {guard.metric} is about as large as the guard"
                 return Projection(reason=f"more rows will hardly decide: {drop}")
             times = f"more than {MOST_TIMES} times these rows"
@@ -71,7 +71,7 @@ def _rows_for_groups(change: Change) -> int:
 
 def _guard_rows(guard: GuardResult, change: Change) -> int | None:
     """Return the rows on which the guard would hold with 80 % power; None where the drop is as large as the guard."""
-    room = change.difference + guard.margin
+    room = change.gain + guard.margin
     if room <= 0:
         return None
     if change.changed_groups == 0:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from ...judges import InputError, JudgePrompt, split_class_metric
 from .class_names import ClassNames
-from .lexicon import cut_out_slices, speaks_of_slice, tokens
+from .lexicon import BRIER, cut_out_slices, plain_text, speaks_of_slice, tokens
 from .objective import (
     COUNTERPARTS,
     DEFAULT_MARGIN,
@@ -20,6 +20,7 @@ from .objective import (
     Guard,
     Objective,
     Reading,
+    describe_margin,
     metric_name,
     read_floor,
     read_guard,
@@ -269,8 +270,8 @@ def _choose(text: str, reading: Reading, choices: Choices, notes: list[str]) -> 
         before = guards.get(guard.metric)
         if before is not None and before.margin != guard.margin:
             notes.append(
-                f"the text lets {guard.metric} fall by {100 * before.margin:g} points; "
-                f"the guard given with it, {100 * guard.margin:g} points, is followed"
+                f"the text lets {guard.metric} {describe_margin(guard.metric, before.margin)}; the guard given "
+                f"with it lets it {describe_margin(guard.metric, guard.margin)}, and is followed"
             )
         guards[guard.metric] = guard
     floors = {floor.metric: floor for floor in reading.floors}
@@ -288,6 +289,8 @@ def _choose(text: str, reading: Reading, choices: Choices, notes: list[str]) -> 
             f"no guard on {counterpart} was read in it: it may fall by at most {100 * DEFAULT_MARGIN:g} points; "
             f"say how far with --guard {counterpart}=0.10"
         )
+    if BRIER in (target, *guards) and BRIER not in plain_text(text):
+        notes.append("calibration is compared by the Brier score (brier), the mean squared error of the probability")
     if split_class_metric(target)[1] is not None and not guards:
         guards["f1_macro_grades"] = Guard(metric="f1_macro_grades", margin=DEFAULT_MARGIN)
         notes.append(

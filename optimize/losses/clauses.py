@@ -7,15 +7,14 @@ clause.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import Literal
 
+from ...judges.metrics.catalog import LOWER_IS_BETTER
 from .class_names import OF_ONE, OVERALL, ClassNames
-from .lexicon import Token
+from .clause import Clause, NotRead, Order, Wish, order_of, share_of
+from .confidence_clauses import OF_PROBABILITIES, read_confidence
+from .lexicon import BRIER, Token
 from .objective import OWN_DIRECTION, Direction, Floor
 from .polarity import Polarity
-
-Order = Literal["first", "second", ""]
 
 _VERBS = "CGJKOD"
 _NAMING = ("call", "label", "mark", "count", "classif", "judg", "nenn", "genannt")
@@ -24,37 +23,6 @@ _SENDING = ("envo", "envi", "mand", "invi", "smist", "dirig", "encaminh", "direc
 """Verbs whose `to`, one letter in Romance languages, is no word of its own here."""
 _CLASSES = "PN+-@"
 NO_POLARITY = "the judge does not say which class is its positive one"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
-    """A metric to raise, or a kind of error to fight."""
-
-    metric: str
-    direction: Direction | None
-    named: bool
-    """Whether the metric itself was named."""
-    order: Order = ""
-
-
-@dataclass(slots=True)
-class Clause:
-    """What one clause says."""
-
-    wishes: list[Wish] = field(default_factory=list)
-    guards: list[tuple[str, float | None]] = field(default_factory=list)
-    """Metric and margin; None where no amount was named."""
-    floors: list[Floor] = field(default_factory=list)
-    amount: float | None = None
-    """An amount by itself, which belongs to the guard before it."""
-    missing_is_fine: bool = False
-    notes: list[str] = field(default_factory=list)
-    errors: str = ""
-    """`F`, `E` or `A` where it names a kind of error that another clause has to explain."""
-
-
-class NotRead(Exception):
-    """The clause is not understood; the message says why, where that is known."""
 
 
 def read_clause(clause: list[Token], polarity: Polarity | ClassNames | None) -> Clause:
@@ -67,9 +35,18 @@ def read_clause(clause: list[Token], polarity: Polarity | ClassNames | None) -> 
     if "?" in marks or "!" in marks or ("~" in marks):
         raise NotRead
     if "U" in marks:
-        raise NotRead("the gate cannot compare this figure; probabilities are fitted by `judgewright calibrate`")
+        raise NotRead(f"the gate cannot compare this figure; {OF_PROBABILITIES}")
     if "a" in marks:
         return _abstentions(marks)
+    if set(marks) & set("cphv") or any(token.metric == BRIER for token in clause):
+        if isinstance(polarity, ClassNames):
+            raise NotRead("a judge that chooses among classes has no probability of a positive one")
+        if (found := read_confidence(clause)) is not None:
+            return found
+        if "M" not in marks:
+            raise NotRead(OF_PROBABILITIES)
+        clause = [token for token in clause if token.symbol != "p"]  # "the calibration of its confidence"
+        marks = "".join(token.symbol for token in clause)
     if isinstance(polarity, ClassNames):
         found = _class_complaint(clause, marks)
         if found is not None:
@@ -96,16 +73,11 @@ def _abstentions(marks: str) -> Clause:
     raise NotRead
 
 
-def _share(token: Token) -> float:
-    """Return an amount as a fraction; without a unit, 3 is three points and 0.03 is a fraction."""
-    return token.number / 100.0 if token.unit or token.number >= 1.0 else token.number
-
-
 def _amount_alone(clause: list[Token], marks: str, polarity: Polarity | ClassNames | None) -> Clause | None:
     """Read `but not more than a tenth`."""
     del polarity
     if marks in ("Q#", "Xq#"):
-        return Clause(amount=_share(clause[-1]))
+        return Clause(amount=share_of(clause[-1]))
     return None
 
 
@@ -120,7 +92,9 @@ def _floor(clause: list[Token], marks: str, polarity: Polarity | ClassNames | No
         return None
     metric = _class_metric(clause, polarity)
     token = next(token for token in clause if token.symbol == "#")
-    value = _share(token)
+    value = share_of(token)
+    if metric in LOWER_IS_BETTER:
+        raise NotRead("the Brier score, by which calibration is compared, is better low and has no floor")
     if token.unit == "points" or not 0.0 < value < 1.0:
         raise NotRead("a floor is a share such as 90 % or 0.9")
     found = Clause(floors=[Floor(metric=metric, value=value)])
@@ -149,7 +123,7 @@ def _guard(clause: list[Token], marks: str, polarity: Polarity | ClassNames | No
     within = not {"B", "V"} & set(marks) and bounded and not negated and "w" not in marks and "L" in marks
     if not loses and not keeps and not within:
         return None
-    amount = next((_share(token) for token in clause if token.symbol == "#"), None)
+    amount = next((share_of(token) for token in clause if token.symbol == "#"), None)
     if amount is not None and not 0.0 <= amount < 1.0:
         raise NotRead("a loss is a share such as 3 points or 0.03")
     named = [token for token in clause if token.symbol == "M"]
@@ -177,12 +151,8 @@ def _metric_wish(clause: list[Token], marks: str, polarity: Polarity | ClassName
     if marks.count("M") != 1 or not set(marks) <= set("MR12Io" + _CLASSES):
         return None
     metric = _class_metric(clause, polarity)
-    wish = Wish(metric=metric, direction=OWN_DIRECTION.get(metric), named=True, order=_order(marks))
+    wish = Wish(metric=metric, direction=OWN_DIRECTION.get(metric), named=True, order=order_of(marks))
     return Clause(wishes=[wish])
-
-
-def _order(marks: str) -> Order:
-    return "second" if "2" in marks else "first" if "1" in marks else ""
 
 
 def _class_metric(clause: list[Token], polarity: Polarity | ClassNames | None) -> str:
@@ -241,7 +211,7 @@ def _missed(positive: bool, *, by_class: bool, order: Order) -> Clause:
 
 def _complaint(clause: list[Token], marks: str, polarity: Polarity | None) -> Clause | None:
     """Read which rows are given the wrong class: `do not call unsupported statements grounded`."""
-    order = _order(marks)
+    order = order_of(marks)
     plain = [token for token in clause if token.symbol not in "12"]
     marks = "".join(token.symbol for token in plain)
     bare = marks.replace("H", "")
@@ -293,7 +263,7 @@ def _complaint(clause: list[Token], marks: str, polarity: Polarity | None) -> Cl
 
 def _class_complaint(clause: list[Token], marks: str) -> Clause | None:
     """Read which rows are given which wrong class: `orders must not be called support`, `never miss a staff row`."""
-    order = _order(marks)
+    order = order_of(marks)
     plain = [token for token in clause if token.symbol not in "12"]
     marks = "".join(token.symbol for token in plain)
     verbs = [i for i, mark in enumerate(marks) if mark in "CrODB"]

@@ -18,7 +18,10 @@ import yaml
 Worth = Literal["good", "bad"]
 
 _WORDS: Mapping[str, Any] = yaml.safe_load((Path(__file__).parent / "words.yaml").read_text("utf-8"))
-METRIC_WORDS: Mapping[str, str] = {name: "|".join(words) for name, words in _WORDS["metrics"].items()}
+BRIER = "brier"
+METRIC_WORDS: Mapping[str, str] = {name: "|".join(words) for name, words in _WORDS["metrics"].items()} | {
+    BRIER: "|".join([*_WORDS["metrics"][BRIER], *_WORDS["words"]["c"]])
+}
 """Spellings of the metrics that an objective may name, without accents."""
 _NEGATED = r"(?:not(?: really)?|nicht|non|no|nao|pas|ne sont pas|n est pas)[ -]+"
 _NUMBERS = (
@@ -65,7 +68,7 @@ _SYMBOLS: Words = (
     *(("M", name, _whole(words)) for name, words in _WORDS["metrics"].items()),
     ("N", "", _whole([*_WORDS["bad"], *(_NEGATED + word for word in _WORDS["good"])])),
     ("P", "", _whole(_WORDS["good"])),
-    *((symbol, "", _whole(words)) for symbol, words in _WORDS["words"].items()),
+    *((symbol, BRIER * (symbol == "c"), _whole(words)) for symbol, words in _WORDS["words"].items()),
 )
 _UNKNOWN = re.compile(r"[^\W_]+|\S")
 
@@ -81,7 +84,7 @@ class Token:
     end: int
     word: str
     metric: str = ""
-    """The metric, or the class of `@`."""
+    """The metric, also of `c`, or the class of `@`."""
     number: float = 0.0
     unit: str = ""
     """`share` for per cent, `points`, or empty."""

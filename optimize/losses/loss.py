@@ -16,6 +16,7 @@ import orjson
 from pydantic import Field
 
 from ...judges import (
+    PROBABILITY_METRICS,
     BoolArray,
     Completion,
     FloatArray,
@@ -107,7 +108,8 @@ def default_loss(objective: Objective) -> Loss:
     The error the objective fights costs 1, the other kind 0.4 (both 1 where it fights neither);
     outside the target slice everything costs 0.6 of that, and an answer given without any
     confidence 0.6 of one given with certainty. For a target on the grades themselves, half of the
-    cost is the distance between the two grades. A right answer on the right grade costs nothing. Among
+    cost is the distance between the two grades. A right answer on the right grade costs nothing. For the
+    Brier score it is the squared error of the probability, a confidence under 0.55 being taken for 0.55. Among
     classes a wrong one costs 1; where the target is one class's recall or precision, the errors that it
     counts cost 1 and all others 0.4.
     """
@@ -122,7 +124,11 @@ def default_loss(objective: Objective) -> Loss:
     else:
         error = "(fp + 0.4 * fn)" if objective.direction == "fp" else "(fn + 0.4 * fp)"
         declares = {REQUIRED_DECLARATION[objective.direction]: True}
-    text = f"{error} * (1 if in_slice('{TARGET_SLICE}') else 0.6) * (0.6 + 0.4 * confidence)"
+    sureness = "(0.6 + 0.4 * confidence)"
+    if objective.target in PROBABILITY_METRICS:
+        error = "(correct - max(confidence, 0.55)) ** 2"
+        sureness = "1" if objective.direction is None else f"(1 if {objective.direction} else 0.4)"
+    text = f"{error} * (1 if in_slice('{TARGET_SLICE}') else 0.6)" + f" * {sureness}" * (sureness != "1")
     return Loss(
         expression=compile_expression(text),
         declares=declares,

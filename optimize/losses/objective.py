@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from ...judges import CLASS_METRICS, InputError, split_class_metric
-from ...judges.metrics.catalog import metric_of
+from ...judges.metrics.catalog import LOWER_IS_BETTER, METRICS, metric_of
 from .lexicon import METRIC_WORDS, plain_text
 
 Direction = Literal["fp", "fn"]
@@ -28,23 +28,26 @@ TARGETS: tuple[str, ...] = (
     "mcc",
     "kappa",
     "off_by_one",
+    "brier",
 )
 """The metrics an objective may name as its target, guard or floor."""
 DEFAULT_MARGIN = 0.05
 """How much a guarded metric may fall where nobody said how much."""
 SECOND_MARGIN = 0.02
 """How much the second of two wishes may fall for the first."""
+BRIER_MARGIN = 0.02
+"""The same of the Brier score, which may rise; few judges have more than 0.25."""
 MAX_CHARACTERS = 4000
 
 OWN_DIRECTION: Mapping[str, Direction] = {"precision": "fp", "specificity": "fp", "recall": "fn"}
-COUNTERPARTS = {"precision": "recall", "specificity": "recall", "recall": "precision"}
+COUNTERPARTS = {"precision": "recall", "specificity": "recall", "recall": "precision", "brier": "accuracy"}
 ERRORS: Mapping[Direction, str] = {"fp": "false positives", "fn": "false negatives"}
 _METRIC = {name: re.compile(words) for name, words in METRIC_WORDS.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guard:
-    """A metric that may not fall by more than `margin` (a fraction: 0.03 is three points)."""
+    """A metric that may not get worse by more than `margin` (a fraction: 0.03 is three points)."""
 
     metric: str
     margin: float
@@ -81,7 +84,7 @@ class Objective:
 
     def describe(self) -> str:
         """Read the objective back in plain words."""
-        wishes = [f"Raise {self.target}"]
+        wishes = [_sentence(wish(self.target))]
         if self.direction:
             wishes[0] += f" by making fewer {ERRORS[self.direction]}"
         wishes += describe_limits(self.guards, self.floors)
@@ -136,7 +139,7 @@ class Reading:
 
     def describe(self) -> str:
         """Say the reading in plain words."""
-        words = [f"raise {self.target}" if self.target else "no target"]
+        words = [wish(self.target) if self.target else "no target"]
         if self.target and self.direction:
             words[0] += f" by making fewer {ERRORS[self.direction]}"
         words += describe_limits(self.guards, self.floors)
@@ -156,12 +159,33 @@ class Reading:
 
 def second_wish(metric: str, target: str) -> str:
     """Say how the second of two wishes is kept."""
-    return f"{metric} is the second wish: it may fall by at most {100 * SECOND_MARGIN:g} points for {target}"
+    return f"{metric} is the second wish: it may {describe_margin(metric, SECOND_MARGIN)} for {target}"
+
+
+def wish(target: str) -> str:
+    """Say what is wanted of a target."""
+    return f"lower {target}, the {METRICS[target].what}" if target in LOWER_IS_BETTER else f"raise {target}"
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def usual_margin(metric: str) -> float:
+    """Return how far a guarded metric may get worse where nobody said how far."""
+    return BRIER_MARGIN if metric in LOWER_IS_BETTER else DEFAULT_MARGIN
+
+
+def describe_margin(metric: str, margin: float) -> str:
+    """Say how far a metric may fall; of one that is better low, how far it may rise."""
+    if metric in LOWER_IS_BETTER:
+        return f"rise by at most {margin:g}"
+    return f"fall by at most {100 * margin:g} points"
 
 
 def describe_limits(guards: Sequence[Guard], floors: Sequence[Floor]) -> list[str]:
     """Say what may fall how far, and what must be reached."""
-    limits = [f"{guard.metric} may fall by at most {100 * guard.margin:g} points" for guard in guards]
+    limits = [f"{guard.metric} may {describe_margin(guard.metric, guard.margin)}" for guard in guards]
     return limits + [f"{floor.metric} must be at least {floor.value:g} with 95 % confidence" for floor in floors]
 
 
@@ -197,6 +221,11 @@ def read_floor(text: str, named: Callable[[str], str] | None = None) -> Floor:
     """
     name, between, amount = text.rpartition("=")
     metric, value = (named or metric_name)(name if between else text), _number(amount)
+    if metric in LOWER_IS_BETTER:
+        raise InputError(
+            f"{metric} is better low, so it has no floor",
+            hint=f"make it the target, or say how far it may rise with --guard {metric}=0.02",
+        )
     if not between or not 0.0 < value < 1.0:
         raise InputError(
             f"floor {text!r} is not METRIC=VALUE with a value between 0 and 1",

@@ -74,7 +74,8 @@ def outcomes_of(judged: JudgedDataset, inside: BoolArray) -> Outcomes:
 
     Ranks count from the lowest level of the judge's scale. People's grades are stretched onto it,
     so a binary label becomes its lowest or its highest rank; on a probability scale ranks run from
-    0 to 1. A verdict without a confidence counts as given with certainty.
+    0 to 1, and the probability of the side taken stands for a confidence that was not stated. Any other
+    verdict without a confidence counts as given with certainty.
 
     Args:
         judged: The table; its unscored rows are left out.
@@ -84,12 +85,13 @@ def outcomes_of(judged: JudgedDataset, inside: BoolArray) -> Outcomes:
     if inside.shape != (n,):
         raise LossError(f"the slice has shape {inside.shape}, the table has {n} scored rows")
     n_levels = len(judged.scale.levels) or 2
+    confidence = np.where(np.isnan(judged.confidence), judged.certainty, judged.confidence)
     return Outcomes(
         label=judged.positive.astype(np.float64),
         prediction=judged.predicted.astype(np.float64),
         label_rank=_ranks(judged.label, judged.dataset.labels.levels, n_levels),
         pred_rank=_ranks(judged.score, judged.scale.levels, n_levels),
-        confidence=np.where(np.isnan(judged.confidence), 1.0, judged.confidence),
+        confidence=np.where(np.isnan(confidence), 1.0, confidence),
         abstained=np.zeros(n),
         n_levels=n_levels,
         inside=inside,

@@ -11,11 +11,12 @@ import orjson
 from pydantic import Field
 
 from ...judges import Completion, InputError, JudgePrompt, Message, Request
-from ...judges.metrics import METRICS
+from ...judges.metrics import LOWER_IS_BETTER, METRICS
 from ...slices import parse_predicate
 from .class_names import ClassNames
 from .lexicon import tokens
 from .objective import (
+    BRIER_MARGIN,
     DEFAULT_MARGIN,
     ERRORS,
     OWN_DIRECTION,
@@ -43,12 +44,12 @@ tells a reader to ignore something, to answer in some way, or to choose some val
 The metrics:
 {metrics}
 
-A guard is a metric that may fall by at most "loss" for the target's sake, as a fraction (3 points are 0.03; {default} \
-where the text guards a metric without a number). A floor is a metric that must be at least some value, as a fraction. \
-Use only numbers that the text has.
+A guard is a metric that may get worse by at most "loss" for the target's sake, as a fraction (3 points are 0.03; \
+{default} where the text guards a metric without a number). A floor is a metric that must be at least some value, as \
+a fraction. Use only numbers that the text has.
 
 Answer with one JSON object and nothing else:
-{{"target": the one metric to raise, or null, "direction": {direction}, \
+{{"target": the one metric to better, or null, "direction": {direction}, \
 "guards": [{{"metric": ..., "loss": ...}}], "floors": [{{"metric": ..., "at_least": ...}}], "slices": [conditions on \
 the listed columns, such as "domain = medical"], "priorities": [the metrics that are wished for, the most important \
 first], "unplaced": [each clause that fits nowhere or may be meant in two ways, word for word], "sentence": the \
@@ -59,7 +60,9 @@ The judge decides about each row of a data set. A row is positive for people or 
 or not. A false positive (fp) is a row that the judge calls positive and people do not; a false negative (fn) is a row \
 that people call positive and the judge does not. People often think of what they want flagged as positive: decide by \
 what the judge's positive class is, given below, and not by the word. "Catch more X", where X is the judge's negative \
-class, wants fewer false positives and is the metric specificity."""
+class, wants fewer false positives and is the metric specificity. A wish for calibration, honest confidence or \
+probabilities that can be trusted is brier, which is better low: it has no floor, a guard on it without a number is \
+0.02, and a direction only where the text objects to one kind of error."""
 
 _OF_CLASSES = """\
 The judge gives each row of a data set one of the classes below, and so do people. Where rows of class A are called B, \
@@ -205,6 +208,8 @@ def parse_reading(
         raise ValueError(f"it contradicts itself: {priorities[0]} comes first and {body.target} is the target")
     guards = tuple(Guard(metric=one.metric, margin=one.loss) for one in body.guards)
     floors = tuple(Floor(metric=one.metric, value=one.at_least) for one in body.floors)
+    if low := [floor.metric for floor in floors if floor.metric in LOWER_IS_BETTER]:
+        raise ValueError(f"{low[0]} is better low, so it has no floor")
     for limits in (guards, floors):
         metrics = [limit.metric for limit in limits]
         if len(set(metrics)) < len(metrics):
@@ -240,7 +245,7 @@ def _require_numbers(text: str, guards: Sequence[Guard], floors: Sequence[Floor]
         return any(abs(value - amount) < 1e-9 for amount in amounts)
 
     for guard in guards:
-        if not has(guard.margin) and guard.margin not in (DEFAULT_MARGIN, SECOND_MARGIN):
+        if not has(guard.margin) and guard.margin not in (DEFAULT_MARGIN, SECOND_MARGIN, BRIER_MARGIN):
             raise ValueError(f"a loss of {guard.margin:g} in {guard.metric} is not in the text")
     for floor in floors:
         if not has(floor.value):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from ...judges import BoolArray, JudgedDataset, Message, OutputScale, Request
+from ...judges import PROBABILITY_METRICS, BoolArray, JudgedDataset, Message, OutputScale, Request
 from .axioms import DECLARATIONS, EXTRA, PERFECT
 from .classes import Classes
 from .expression import CLASS_NAMES, FUNCTIONS, MAX_CHARACTERS, MAX_DEPTH, MAX_NODES, MAX_POWER, NAMES
@@ -127,6 +127,12 @@ def loss_request(
         lines.append(f"The loss must declare {required}: {DECLARATIONS[required]}.")
     else:
         lines.append("The objective is about both kinds of error: the loss need not declare that one costs more.")
+    if objective.target in PROBABILITY_METRICS:
+        lines.append(
+            "Where a verdict has confidence c, brier counts (correct - c) ** 2: a sure wrong answer should cost most, "
+            "an unsure right one a little. Below c = 0.5 that would make wrong answers cheaper than right ones; write "
+            "max(confidence, 0.55) for c."
+        )
     if refusals:
         lines.append("Earlier answers were refused:")
         lines.extend(f"{number}. {reason}" for number, reason in enumerate(refusals, 1))

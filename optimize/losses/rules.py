@@ -11,9 +11,10 @@ from dataclasses import replace
 from itertools import groupby
 
 from .class_names import ClassNames
-from .clauses import Clause, NotRead, Wish, read_clause
+from .clause import Clause, NotRead, Wish
+from .clauses import read_clause
 from .lexicon import Token, tokens
-from .objective import DEFAULT_MARGIN, ERRORS, OWN_DIRECTION, SECOND_MARGIN, Guard, Reading, second_wish
+from .objective import ERRORS, OWN_DIRECTION, SECOND_MARGIN, Guard, Reading, second_wish, usual_margin
 from .polarity import Polarity
 
 _SPLIT_BEFORE = "WBVQqZ2:"
@@ -172,4 +173,4 @@ def _guards(clauses: Sequence[Clause], target: str | None, unread: list[str]) ->
                 unread.append(f"'at most {100 * clause.amount:g} %' (of which metric?)")
             else:
                 margins[last] = clause.amount
-    return {metric: DEFAULT_MARGIN if margin is None else margin for metric, margin in margins.items()}
+    return {metric: usual_margin(metric) if margin is None else margin for metric, margin in margins.items()}

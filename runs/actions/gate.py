@@ -27,8 +27,9 @@ from ...judges import (
 )
 from ...judges.claims import ClaimSettings, judge_as
 from ...judges.judge import require_answers
-from ...optimize import gate
+from ...optimize import RunSettings, gate
 from ...optimize.holdout.row_fingerprints import RowFingerprints
+from ...optimize.settings import require_probability
 from ..config.environment import Environment
 from ..config.options import ModelOptions
 from ..store.ledger import HoldoutLedger
@@ -144,6 +145,9 @@ def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, model: GateM
         raise InputError(f"{named(before)} and {named(after)} are the same prompt; there is nothing to decide")
     dataset = two.dataset()
     empty = replace(dataset, rows=())
+    for prompt in (before, after):
+        settings = RunSettings(judge=JudgeSettings(confidence=model.confidence), claims=model.claims)
+        require_probability(prompt, terms.objective, settings)
     terms.require_fit(dataset, *(JudgedDataset(dataset=empty, answers=(), scale=p.scale) for p in (before, after)))
     groups = count_groups(dataset)
     holdout = SealedRows(dataset, name="holdout", groups=groups)

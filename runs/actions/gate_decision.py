@@ -12,13 +12,23 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ...judges import DEFAULT_SHARES, ClientStats, Dataset, InputError, JudgedDataset, JudgePrompt, Verdict
+from ...judges import (
+    DEFAULT_SHARES,
+    PROBABILITY_METRICS,
+    ClientStats,
+    Dataset,
+    InputError,
+    JudgedDataset,
+    JudgePrompt,
+    Verdict,
+)
 from ...optimize import Decision, Objective, decide
 from ...optimize.events import DecisionRecord, GateAnswered, read_as, write_event
 from ...optimize.holdout.gate import MIN_COVERAGE
 from ...optimize.holdout.ledger import Look
 from ...optimize.holdout.projection import MOST_TIMES
 from ...optimize.holdout.row_fingerprints import RowFingerprints
+from ...optimize.settings import require_probabilities
 from ...slices import Predicate
 from ..store.journal import RunJournal, create_run, list_runs, run_session
 from ..store.ledger import HoldoutLedger
@@ -70,9 +80,10 @@ class Terms:
         Raises:
             InputError: One cannot, or it has none.
         """
-        for metric in self.objective.metrics:
-            for side in sides:
+        for side in sides:
+            for metric in self.objective.metrics:
                 side.only(()).compared(metric)
+            require_probabilities(side, self.objective)
         if self.slice is not None and not self.slice.mask(dataset.rows).any():
             raise InputError(f"no row of the holdout lies in the slice {str(self.slice)!r}")
 
@@ -154,7 +165,8 @@ def gate_verdicts(
     """
     dataset = before.dataset
     terms.require_fit(dataset, before, after)
-    versions = [hash_verdicts(side) for side in (before, after)]
+    of_probabilities = not set(PROBABILITY_METRICS).isdisjoint(terms.objective.metrics)
+    versions = [hash_verdicts(side, confidence=of_probabilities) for side in (before, after)]
     if versions[0] == versions[1]:
         raise InputError(f"{before.judge} and {after.judge} say the same of every row; there is nothing to decide")
     question = {"holdout": dataset.content_hash, "before": versions[0], "after": versions[1], **terms.to_json()}
@@ -184,11 +196,18 @@ def gate_verdicts(
     return answer_once(workspace, "gate", {"question": question, "model": ""}, about, answer)
 
 
-def hash_verdicts(judged: JudgedDataset) -> str:
-    """Return the version of a judge that is known by its verdicts alone: what it says of each row."""
+def hash_verdicts(judged: JudgedDataset, *, confidence: bool = False) -> str:
+    """Return the version of a judge that is known by its verdicts alone: what it says of each row.
+
+    Args:
+        judged: Its verdicts.
+        confidence: Whether how sure it is of each counts too.
+    """
     digest = hashlib.blake2b(digest_size=8)
     for one in judged.answers:
         verdict = (one.score, one.positive) if isinstance(one, Verdict) else None
+        if confidence and isinstance(one, Verdict):
+            verdict = (one.score, one.positive, one.confidence)
         digest.update(repr((one.row_id, verdict)).encode("utf-8", "surrogatepass"))
     return f"verdicts-{digest.hexdigest()}"
 

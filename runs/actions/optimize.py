@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,11 +24,12 @@ from ...optimize import (
     Objective,
     Outcome,
     Services,
+    Unsettled,
     optimize,
 )
 from ...optimize.events import RunEvent, Started, StatedObjective, read_event
 from ...optimize.options import option_fields
-from ...optimize.settings import require_judging
+from ...optimize.settings import require_judging, require_probability
 from ..config.environment import Environment
 from ..config.options import ProposerOptions
 from ..store.journal import RunJournal, create_run, run_session, set_config
@@ -123,10 +125,14 @@ def start_run(
 
 def _with_reading(workspace: Workspace, config: RunConfig, dataset: Dataset, environment: Environment) -> RunConfig:
     """Settle what the objective means; the run keeps it, and nobody reads it again."""
+    with suppress(Unsettled):  # what the rules see is refused before a model is asked
+        by_rules = config.words.read(config.judge, slices=config.saved_slices)
+        require_probability(config.judge, by_rules, config.settings())
     model, via = config.optimizer_access
     reader = replace(config, model=model, via=via)
     columns = sorted({column for row in dataset.rows for column in row.meta})
     objective = settle_objective(workspace, config.words, config.judge, columns, reader, environment)
+    require_probability(config.judge, objective, config.settings())
     config = replace(config, reading=objective.to_json())
     if objective.slice is not None and config.slice == "auto" and not config.unguided:
         config = replace(config, slice=objective.slice)

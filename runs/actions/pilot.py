@@ -12,6 +12,7 @@ import numpy as np
 
 from ...judges import (
     BINARY,
+    PROBABILITY_METRICS,
     BudgetSpent,
     Client,
     Dataset,
@@ -186,11 +187,18 @@ def measure_churn(before: JudgedDataset, after: JudgedDataset) -> Estimate:
 
 
 def assumed_judge(
-    dataset: Dataset, prompt: JudgePrompt, *, skill: float = ASSUMED_SKILL, seed: int = 0
+    dataset: Dataset, prompt: JudgePrompt, *, skill: float = ASSUMED_SKILL, confidence: bool = False, seed: int = 0
 ) -> JudgedDataset:
     """Return made-up verdicts with this precision and recall on labelled rows; they stand for a judge nobody asked.
 
     Of a choice each class has this recall.
+
+    Args:
+        dataset: The rows.
+        prompt: The judge.
+        skill: Its precision and recall.
+        confidence: Whether each verdict has a confidence, which is then the skill.
+        seed: Of the errors.
     """
     rng = np.random.default_rng(seed)
     labelled = [row for row in dataset.rows if row.label is not None]
@@ -215,7 +223,8 @@ def assumed_judge(
     said[missed] = False
     said[rng.choice(no, false, replace=False) if len(no) else no] = True
     answers = tuple(
-        Verdict(row_id=row.id, score=float(yes_), positive=bool(yes_)) for row, yes_ in zip(labelled, said, strict=True)
+        Verdict(row_id=row.id, score=float(yes_), positive=bool(yes_), confidence=skill if confidence else None)
+        for row, yes_ in zip(labelled, said, strict=True)
     )
     return JudgedDataset(dataset=whole, answers=answers, scale=BINARY, judge=prompt.name, model="assumed")
 
@@ -241,7 +250,7 @@ def minimum_detectable_gain(workspace: Workspace, planned: PlannedRun, seen: Pil
     alpha = look.alpha
     if seen is None:
         rows = replace(planned.dataset, rows=(*planned.parts.train.rows, *planned.parts.validation.rows))
-        judged = assumed_judge(rows, planned.prompt)
+        judged = assumed_judge(rows, planned.prompt, confidence=metric in PROBABILITY_METRICS)
         churn = Estimate(value=CHURN, low=None, high=None, n=0, reason="assumed, not measured")
         skill = "every class's recall" if judged.scale.kind == "choice" else "precision and recall"
         basis = f"assumed: a judge with {skill} {ASSUMED_SKILL:.0%} and a churn of {CHURN:.0%}"

@@ -30,7 +30,7 @@ from ...optimize.forecast import (
 )
 from ...optimize.holdout.guards import MIN_GROUPS
 from ...optimize.holdout.ledger import split_with_memory
-from ...optimize.settings import require_judging
+from ...optimize.settings import require_judging, require_probability
 from ..config.environment import SIMULATED, Allowance, Environment, open_model, parse_budget
 from ..config.options import Via
 from ..store.calls import CallStore
@@ -198,13 +198,15 @@ def _read_plan(workspace: Workspace, config: RunConfig, environment: Environment
     parts = split_with_memory(memories, None, dataset, config.shares, allow_opened=config.allow_opened)
     # Neither benchmark nor gate sees the rows that were not drawn evenly.
     even = tuple(row for row in dataset.rows if row.sampling_probability == 1)
+    objective = _read_objective(workspace, config, environment)
+    require_probability(config.judge, objective, config.settings())
     return PlannedRun(
         prompt=config.judge,
         dataset=replace(dataset, rows=(*even, *parts.drawn.rows)),
         parts=parts,
         proposer=proposer,
         settings=replace(config, saved_slices=saved_slices(workspace)).settings(),
-        objective=_read_objective(workspace, config, environment),
+        objective=objective,
         screened=config.screen_model is not None,
         judge_model=environment.settings(config.model),
         optimizer_model=environment.settings(config.optimizer_model or config.model),

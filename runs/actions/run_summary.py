@@ -19,6 +19,7 @@ from ...judges import (
     WorkspaceError,
 )
 from ...judges.claims import judge_as
+from ...judges.metrics.catalog import sign_of
 from ...judges.models import ANSWERING, ModelSettings
 from ...optimize import Event, Objective, open_rows
 from ...optimize.events import (
@@ -63,7 +64,7 @@ class CostSummary:
     cost: float | None
     """US dollars; None where a price is unknown."""
     points: float | None
-    """By how many points the target metric rose on the holdout; None where the gate did not accept."""
+    """By how many points the target metric got better on the holdout; None where the gate did not accept."""
     raced: int
     """Verdicts that choosing among candidates looked at, cached or paid for: the screenings', the races', and
     those that validating a race's winner took beyond them."""
@@ -251,7 +252,7 @@ class RunSummary:
         if self.decision is not None and self.decision.accepted:
             evidence = self.decision.evidence
             if evidence is not None and evidence.target is not None:
-                points = 100 * evidence.target["difference"]
+                points = 100 * sign_of(evidence.target["metric"]) * evidence.target["difference"]
         return CostSummary(
             calls=self.calls.done, cost=self.calls.known_cost, points=points, raced=raced, unraced=unraced
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...judges.metrics.catalog import sign_of
 from ...optimize.events import (
     ChancesReckoned,
     DecisionRecord,
@@ -113,19 +114,22 @@ def gate_sentences(decision: DecisionRecord | None) -> list[str]:
 
 def describe_guard(guard: GuardRecord) -> str:
     """Say what a guard allows, the one-sided bound that was tested, and what became of it."""
+    sign = sign_of(guard.metric)
     if guard.low is None:
         bound = "has no bound"
     else:
         against = "" if guard.p is None else f"; p against such a loss: {p_value(guard.p)}"
-        bound = f"is at least {signed(guard.low)} (one-sided 95 % bound{against})"
+        least = "least" if sign > 0 else "most"
+        bound = f"is at {least} {signed(sign * guard.low)} (one-sided 95 % bound{against})"
     if guard.worst_low is not None:
-        bound += f", or {signed(guard.worst_low)} with unanswered rows counted against it"
+        bound += f", or {signed(sign * guard.worst_low)} with unanswered rows counted against it"
     states = {"held": "the guard holds", "broken": "the guard is broken"}
     state = states.get(guard.state, "that is undecided")
     bounds = [low for low in (guard.low, guard.worst_low) if low is not None]
     if guard.state == "undecided" and guard.change and bounds and min(bounds) > -guard.margin:
         state += f", because only {guard.change['bearing_groups']} groups of the holdout bear on {guard.metric}"
-    return f"{guard.metric} may not fall by {number(guard.margin)}; its change {bound}: {state}"
+    worse = "fall" if sign > 0 else "rise"
+    return f"{guard.metric} may not {worse} by {number(guard.margin)}; its change {bound}: {state}"
 
 
 def describe_floor(floor: FloorRecord) -> str:
@@ -173,7 +177,7 @@ def describe_final(closing: Remeasured | None) -> list[str]:
         if change is None:
             continue
         line = _describe_change(change)
-        if change["difference"] <= -guard["margin"]:
+        if sign_of(guard["metric"]) * change["difference"] <= -guard["margin"]:
             line += f". The guard is passed there: a loss under {number(guard['margin'])} was allowed"
         lines.append(line)
     return lines

@@ -81,6 +81,11 @@ def step_result(text: str) -> str:
     if match is None:
         return text
     metric, moved = match[1], 100 * float(match[2])
+    from ...judges.metrics.catalog import LOWER_IS_BETTER
+
+    if metric in LOWER_IS_BETTER:
+        verb = "rose" if moved > 0 else "fell only"
+        return f"not kept: {metric} {verb} by {abs(moved) / 100:.3f}, too close to its limit"
     verb = "fell" if moved < 0 else "rose only"
     return f"not kept: {metric} {verb} {abs(moved):.1f} points, too close to its limit"
 

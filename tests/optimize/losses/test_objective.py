@@ -43,7 +43,7 @@ FORTY = [
     ("Improve both precision and recall.", "asked"),
     ("Make the judge agree with people more often.", "asked"),
     ("Off-by-one should improve; accuracy may drop by at most one point.", "off_by_one accuracy-0.01"),
-    ("Improve the calibration.", "asked"),
+    ("Improve the calibration.", "brier"),
     ("precision; missing a few is fine, but not more than a tenth", "precision fp recall-0.1"),
     # German.
     ("Weniger Halluzinationen durchlassen, Recall darf höchstens 3 Punkte verlieren.", "precision fp recall-0.03"),
@@ -109,6 +109,41 @@ MORE = [
     ("recall first; do not call unsupported statements grounded", "recall fn precision-0.02"),
     ("make it better", "asked"),
 ]
+HONEST = [
+    ("make its confidence honest", "brier"),
+    ("I want probabilities that we can trust", "brier"),
+    ("It should be better calibrated; lose at most 2 points of recall.", "brier recall-0.02"),
+    ("The judge is too sure when it is wrong.", "brier"),
+    ("stop being overconfident", "brier"),
+    ("Lower the Brier score.", "brier"),
+    ("reduce calibration error", "brier"),
+    ("raise precision without hurting calibration", "precision fp brier-0.02"),
+    ("raise recall; keep its probabilities calibrated", "recall fn brier-0.02"),
+    ("The Brier score must not rise by more than 0.01; raise recall", "recall fn brier-0.01"),
+    ("raise precision; the Brier score may rise by at most 0.03", "precision fp brier-0.03"),
+    ("precision first, then calibration", "precision fp brier-0.02"),
+    ("calibration does not matter; raise recall", "recall fn"),
+    ("Die Kalibrierung soll besser werden.", "brier"),
+    ("Der Richter ist zu sicher.", "brier"),
+    ("Améliorer le calibrage sans perdre plus de 2 points de rappel.", "brier recall-0.02"),
+    ("Le juge est trop sûr de lui.", "brier"),
+    ("probabilidades bien calibradas", "brier"),
+    ("Il giudice è troppo sicuro di sé.", "brier"),
+    ("Melhorar a calibração sem perder precisão.", "brier precision-0.05"),
+    ("raise the Brier score", "asked"),
+    ("the Brier score must not fall", "asked"),
+    ("increase calibration error", "asked"),
+    ("lower calibration", "asked"),
+    ("no calibration", "asked"),
+    ("not calibrated", "asked"),
+    ("more overconfident", "asked"),
+    ("raise confidence", "asked"),
+    ("be more honest", "asked"),
+    ("its confidence should not be honest", "asked"),
+    ("calibration at least 90 %", "asked"),
+    ("calibrate the judge", "asked"),
+    ("reduce ECE", "asked"),
+]
 
 
 def reading(text: str, judge: JudgePrompt = GROUNDEDNESS) -> Objective | str:
@@ -119,7 +154,7 @@ def reading(text: str, judge: JudgePrompt = GROUNDEDNESS) -> Objective | str:
         return ASKED
 
 
-@pytest.mark.parametrize(("text", "meant"), [*FORTY, *MORE])
+@pytest.mark.parametrize(("text", "meant"), [*FORTY, *MORE, *HONEST])
 def test_a_sentence_is_read_rightly_or_asked_about(text: str, meant: str) -> None:
     """Target, direction and every limit that the sentence names."""
     found = reading(text)
@@ -224,6 +259,22 @@ def test_an_objective_is_read_back_in_plain_words() -> None:
         "Raise precision by making fewer false positives; recall may fall by at most 3 points; "
         "f1 must be at least 0.7 with 95 % confidence."
     )
+
+
+def test_calibration_is_read_back_as_the_figure_that_is_compared() -> None:
+    """In words, as something to lower; what stands for it is said where the sentence does not name it."""
+    found = read_objective("the Brier score may rise by at most 0.01", target="f1")
+    assert found.describe() == "Raise f1; brier may rise by at most 0.01."
+    found = read_objective("better calibrated")
+    lowered = "Lower brier, the mean squared error of the probability; accuracy may fall by at most 5 points."
+    assert found.describe() == lowered
+    assert any("Brier score" in note for note in found.notes)
+    assert metric_name("Brier score") == metric_name("calibration") == "brier"
+    with pytest.raises(InputError, match="no floor"):
+        read_floor("brier=0.1")
+    routing = Registry().get("routing")
+    with pytest.raises(Unsettled, match="no probability of a positive one"):
+        read_objective("make its confidence honest", judge=routing)
 
 
 def test_an_objective_survives_json() -> None:

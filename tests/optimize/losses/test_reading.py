@@ -182,6 +182,21 @@ class _Scripted(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
+def test_a_model_reads_calibration_and_is_cross_checked() -> None:
+    """It places what the rules left over, and may not name another metric, a floor or the wrong way round."""
+    brier = NOTHING | {"target": "brier", "priorities": ["brier"]}
+    text = "when it says ninety percent I want to see nine of ten come true"
+    assert settle(text, brier).target == "brier"
+    with pytest.raises(Unsettled, match="target brier, the model accuracy"):
+        settle("make its confidence honest", NOTHING | {"target": "accuracy"})
+    with pytest.raises(Unsettled, match="no reading"):
+        settle(text, RECALL | {"floors": [{"metric": "brier", "at_least": 0.9}]})
+    guarded = settle("more recall, and what it says of its own certainty has to stay as good", RECALL | {
+        "guards": [{"metric": "brier", "loss": 0.02}],
+    })  # fmt: skip
+    assert Guard(metric="brier", margin=0.02) in guarded.guards
+
+
 @contextmanager
 def scripted(reply: str) -> Iterator[tuple[str, Callable[[], int]]]:
     """Serve one reply on a free port; yield the address, and what counts the requests."""
