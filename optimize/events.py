@@ -481,12 +481,41 @@ class GateAnswered(RunEvent):
     """Where labels of flips decided: the evidence, as `FlipDecision.to_json` writes it."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeMeasured(RunEvent):
+    """A judge was measured in a run of its own; no row's text is kept, only what leads to its answers again."""
+
+    kind = "measured"
+    judge: str
+    """`name@version`."""
+    model: str
+    endpoint: str
+    simulated: bool
+    settings: Json
+    """Of the model, as far as they change an answer."""
+    data: str
+    """The name of the rows."""
+    data_hash: str
+    rows: int
+    sealed: int
+    """How many of the rows were sealed when their figures were told."""
+    benchmark: Json
+    """As `Benchmark.to_json` writes it."""
+    by: Mapping[str, Json]
+    """The same on each value of the column that was asked for."""
+    bins: tuple[Json, ...]
+    """The reliability curve, as `Bin.to_json` writes it; empty without probabilities."""
+    checks: Json
+    """What else was asked, by name: repeats, annotators, planted instructions."""
+    notes: tuple[str, ...]
+
+
 KINDS: Mapping[str, type[RunEvent]] = {
     event.kind: event
     for event in (
         *(Started, RowsSplit, Benchmarked, SliceChosen, LossFrozen, SearchStarted, StepTaken, Pruned),
         *(ChancesReckoned, BestCandidate, HunksMeasured, GateDecided, ThresholdTuned, Remeasured, Reviewed),
-        *(HunksRefused, GateAnswered),
+        *(HunksRefused, GateAnswered, JudgeMeasured),
     )
 }
 

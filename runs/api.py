@@ -114,9 +114,11 @@ def bench(
     """
     from .actions.bench import bench_function, rows_for_function, run_bench
     from .config.options import BenchOptions, ModelOptions
+    from .store.bench_config import BenchSource
     from .terminal import progress_on_stderr
 
     table = _rows(rows)
+    source = table.source
     with _open(workspace) as opened:
         if callable(judge):
             if model is not None:
@@ -137,6 +139,7 @@ def bench(
                     ModelOptions(model=_require_model(model), budget=budget),
                     _environment(opened, model),
                     watch=watch,
+                    source=BenchSource(path=source, reading=table.reading) if isinstance(source, Path) else None,
                 )
     return Bench(
         title=f"{result.judged.judge} on {table.source.name}",

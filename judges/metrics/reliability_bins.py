@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +24,16 @@ class Bin:
     """The mean; None without rows."""
     share: Estimate
     """Of rows that people call positive, with Wilson's interval; its n is the bin's."""
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return what `from_json` reads."""
+        return {"low": self.low, "high": self.high, "probability": self.probability, "share": self.share.to_json()}
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> Bin:  # Any: JSON
+        """Read what `to_json` wrote."""
+        share = Estimate(**body["share"])
+        return cls(low=body["low"], high=body["high"], probability=body["probability"], share=share)
 
 
 def bins_of_verdicts(judged: JudgedDataset) -> list[Bin]:

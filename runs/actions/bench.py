@@ -44,11 +44,15 @@ from ...judges.function_judge import JudgeFunction, judge_with_function
 from ...judges.judge import require_answers
 from ...judges.listwise import RankedDataset, Window, judge_listwise
 from ...judges.metrics.macro_average import MacroMean, macro_means
+from ...judges.metrics.reliability_bins import bins_of_verdicts
 from ...judges.models import ask_together
 from ...judges.reliability import AttackReport, attack_success_rate
+from ...optimize.events import JudgeMeasured, write_event
 from ...optimize.holdout.row_fingerprints import KEY_COLUMN, row_keys
 from ..config.environment import Environment
 from ..config.options import BenchOptions, ModelOptions, TrustOptions
+from ..store.bench_config import BenchConfig, BenchSource
+from ..store.journal import RunJournal
 from ..store.model_tests import find_test
 from ..store.run_clients import start_run_client
 from ..store.sealed_rows import enter_look, seal_of, version_of
@@ -56,6 +60,9 @@ from ..store.workspace import Workspace
 from .reliability import ReliabilityReport, check_reliability
 
 Watch = Callable[[str, Progress], None]
+
+KEPT_CHECKS = ("annotators", "detectable_change", "noise", "flip_rate")
+"""What is kept of the checks of reliability as it is; the others quote rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,15 +115,18 @@ def run_bench(
     trust: TrustOptions | None = None,
     watch: Watch,
     show_all: bool = False,
+    source: BenchSource | None = None,
 ) -> BenchResult:
     """Benchmark a judge in a workspace, where every reply is recorded and none is paid for twice.
 
-    Its figures are entered in the ledger: on rows that are sealed, or will be, they are a look.
+    Its figures are entered in the ledger: on rows that are sealed, or will be, they are a look. They are kept with the
+    run, in whose page they are read again.
 
     Args:
         options: How the rows are judged, and what else is measured.
         trust: How far the figures are checked.
         show_all: Whether single rows are shown even where they are sealed, which opens them.
+        source: The file that the rows come from; None for rows from memory, which nobody can look at later.
 
     Raises:
         InputError: A column that was named is missing, the options contradict each other, or the model is none that
@@ -130,10 +140,13 @@ def run_bench(
     if options.by is not None:
         require_column(dataset, options.by)
     settings = JudgeSettings(max_tokens=models.max_tokens, confidence=options.confidence)
-    config = {"judge": prompt.name, "version": prompt.version, "model": models.model}
     kept = workspace.registry.kept_rule(prompt)
     rule = kept.rule if kept else None
-    with start_run_client(workspace, "bench", config, models, environment) as (_, client):
+    limit = models.max_tokens
+    config = BenchConfig.of(
+        prompt, dataset, options, model=models.model, max_tokens=limit, rule=rule, source=source
+    ).to_json()
+    with start_run_client(workspace, "bench", config, models, environment) as (run_id, client):
         replies = _judge_rows(prompt, dataset, client, options, settings, rule, watch)
         require_answers(replies.rounds[0].answers)
         flips = None
@@ -150,30 +163,59 @@ def run_bench(
         stats = client.stats
         seal = seal_of(workspace, dataset, show_all=show_all, by="bench")
         enter_look(workspace, prompt.version, dataset, by="bench")
-    first = replies.rounds[0]
-    shown = seal.shown(first)
-    claims = replies.claims
-    if claims is not None:
-        claims = claims.only({row.id for row in shown.dataset.rows})
-    notes: list[str] = []
-    if kept is not None:
-        notes.append(f"decided by the kept rule {kept.rule.version}: positive at {kept.rule.threshold:g}")
-        notes += kept.caveats(model=first.model, confidence=options.confidence)
-    test = find_test(workspace, client.model)
-    if test is not None and (note := test.note(confidence=options.confidence)):
-        notes.append(note)
-    return BenchResult(
-        judged=first,
-        benchmark=measure(first),
-        by=by_column(first, options.by) if options.by else {},
-        macro=macro_means(first, options.by) if options.by and first.scale.kind != "choice" else {},
-        ceilings=check_reliability(replies.rounds, trust or TrustOptions(), shown=seal.shown),
-        claims=claims,
-        ranked=replies.ranked,
-        flips=flips,
-        stats=stats,
-        shown=shown,
-        notes=(*notes, *seal.notes(), *seal.look_note(), *describe_spending(stats)),
+        first = replies.rounds[0]
+        shown = seal.shown(first)
+        claims = replies.claims
+        if claims is not None:
+            claims = claims.only({row.id for row in shown.dataset.rows})
+        notes: list[str] = []
+        if kept is not None:
+            notes.append(f"decided by the kept rule {kept.rule.version}: positive at {kept.rule.threshold:g}")
+            notes += kept.caveats(model=first.model, confidence=options.confidence)
+        test = find_test(workspace, client.model)
+        if test is not None and (note := test.note(confidence=options.confidence)):
+            notes.append(note)
+        result = BenchResult(
+            judged=first,
+            benchmark=measure(first),
+            by=by_column(first, options.by) if options.by else {},
+            macro=macro_means(first, options.by) if options.by and first.scale.kind != "choice" else {},
+            ceilings=check_reliability(replies.rounds, trust or TrustOptions(), shown=seal.shown),
+            claims=claims,
+            ranked=replies.ranked,
+            flips=flips,
+            stats=stats,
+            shown=shown,
+            notes=(*notes, *seal.notes(), *seal.look_note(), *describe_spending(stats)),
+        )
+        journal = RunJournal(workspace.database, run_id)
+        event = _measured(result, prompt, client, sealed=seal.count)
+        journal.record(event.kind, write_event(event))
+    return result
+
+
+def _measured(result: BenchResult, prompt: JudgePrompt, client: Client, *, sealed: int) -> JudgeMeasured:
+    """Return what the run keeps of its result: figures, and no text of a row."""
+    dataset = result.judged.dataset
+    body = result.to_json()
+    checks = {name: body[name] for name in KEPT_CHECKS if name in body}
+    if "repeats" in body:
+        checks["repeats"] = {"self_agreement": body["repeats"]["self_agreement"], "f1": body["repeats"]["f1"]}
+    return JudgeMeasured(
+        judge=f"{prompt.name}@{prompt.version}",
+        model=client.model.name,
+        endpoint=client.model.endpoint,
+        simulated=client.model.simulated,
+        settings=client.settings.answering(),
+        data=dataset.name,
+        data_hash=dataset.content_hash,
+        rows=len(dataset),
+        sealed=sealed,
+        benchmark=result.benchmark.to_json(),
+        by={value: part.to_json() for value, part in result.by.items()},
+        bins=tuple(one.to_json() for one in bins_of_verdicts(result.judged)),
+        checks=checks,
+        notes=tuple(dict.fromkeys((*dataset.notes, *result.notes))),
     )
 
 

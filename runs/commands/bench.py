@@ -51,14 +51,17 @@ def bench(
     """Ask JUDGE (name, name@version or YAML file) about the rows of DATA, and compare with their labels."""
     from ...slices import read_slice, rows_in_slice
     from ..actions.bench import run_bench, write_verdicts
+    from ..store.bench_config import BenchSource
     from ..store.run_config import read_rows
     from .model_access import asking_environment
 
     with progress_on_stderr(quiet=as_json) as watch:
         prompt = workspace.registry.get(judge)
         dataset = read_rows(prompt, data, rows)
+        inside = ""
         if options.slice_ is not None:
-            dataset = rows_in_slice(dataset, read_slice(options.slice_))
+            predicate = read_slice(options.slice_)
+            dataset, inside = rows_in_slice(dataset, predicate), str(predicate)
         result = run_bench(
             workspace,
             prompt,
@@ -69,6 +72,7 @@ def bench(
             trust=trust,
             watch=watch,
             show_all=show_all,
+            source=BenchSource(path=data, reading=rows.as_arguments(), slice=inside),
         )
     title = f"{prompt.name}@{prompt.version} on {data.name}"
     if options.out is not None:

@@ -1,0 +1,151 @@
+"""What a benchmark depends on, as it is stored with its run: enough to read its rows and verdicts again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from ...judges import (
+    Dataset,
+    DecisionRule,
+    InputError,
+    JudgePrompt,
+    JudgeSettings,
+    load_dataset,
+    load_prompt,
+    parse_label_scale,
+)
+from ...judges.claims import ClaimSettings
+from ...slices import parse_predicate, rows_in_slice
+from ..config.options import BenchOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchSource:
+    """The file that a benchmark's rows come from, and how it was read."""
+
+    path: Path
+    reading: Mapping[str, Any] = field(default_factory=dict)  # Any: JSON
+    """Arguments of `load_dataset`; `label_scale` as text."""
+    slice: str = ""
+    """The predicate whose rows were measured; empty for all rows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchConfig:
+    """The configuration of a run of `bench`; runs of version 0.2 have only the first three fields."""
+
+    judge: str = ""
+    version: str = ""
+    model: str = ""
+    prompt: str = ""
+    """The judge's YAML."""
+    rule: Mapping[str, Any] | None = None  # Any: JSON
+    """The decision rule kept for the judge; None where its own threshold decided."""
+    data: str = ""
+    """The file, with its whole path; empty for rows that came from Python's memory."""
+    data_hash: str = ""
+    reading: Mapping[str, Any] = field(default_factory=dict)  # Any: JSON
+    slice: str = ""
+    confidence: str = "ask"
+    max_tokens: int | None = None
+    claims: Mapping[str, str] | None = None
+    """Splitter, trivial and aggregate, where responses were judged claim by claim."""
+    listwise: str | None = None
+    repeat: int = 1
+    by: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        prompt: JudgePrompt,
+        dataset: Dataset,
+        options: BenchOptions,
+        *,
+        model: str,
+        max_tokens: int | None,
+        rule: DecisionRule | None,
+        source: BenchSource | None,
+    ) -> BenchConfig:
+        """Describe a benchmark that is about to begin."""
+        claims = None
+        if options.by_claim:
+            claims = {"splitter": options.splitter, "trivial": options.trivial, "aggregate": options.aggregate}
+        return cls(
+            judge=prompt.name,
+            version=prompt.version,
+            model=model,
+            prompt=prompt.to_yaml(),
+            rule=None if rule is None else rule.to_json(),
+            data="" if source is None else str(source.path.resolve()),
+            data_hash=dataset.content_hash,
+            reading={} if source is None else source.reading,
+            slice="" if source is None else source.slice,
+            confidence=options.confidence,
+            max_tokens=max_tokens,
+            claims=claims,
+            listwise=options.listwise,
+            repeat=options.repeat,
+            by=options.by,
+        )
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> BenchConfig:  # Any: JSON
+        """Read what `to_json` wrote, or the configuration of an earlier version's benchmark."""
+        names = {one.name for one in fields(cls)}
+        return cls(**{name: value for name, value in body.items() if name in names})
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return the configuration as JSON; it holds no key."""
+        return asdict(self)
+
+    @property
+    def prompt_judged(self) -> JudgePrompt:
+        """The judge's prompt."""
+        return load_prompt(self.prompt, origin="the benchmark's prompt")
+
+    @property
+    def decision_rule(self) -> DecisionRule | None:
+        """The kept rule; None where the prompt's own threshold decided."""
+        return None if self.rule is None else DecisionRule.from_json(self.rule)
+
+    @property
+    def claim_settings(self) -> ClaimSettings | None:
+        """How responses were split into claims; None where each was judged whole."""
+        return None if self.claims is None else ClaimSettings(**self.claims)  # type: ignore[arg-type]  # its own names
+
+    def judge_settings(self) -> JudgeSettings:
+        """Return how rows were asked about."""
+        confidence = "tok" if self.confidence == "tok" else "ask"
+        return JudgeSettings(max_tokens=self.max_tokens, confidence=confidence)
+
+    def dataset(self) -> Dataset:
+        """Read the rows again.
+
+        Raises:
+            InputError: They came from memory, an earlier version measured them, or they have changed since.
+            DataError: The file cannot be read.
+        """
+        if not self.prompt:
+            raise InputError(
+                "an earlier version of Judgewright measured this, and kept no rows to look at",
+                hint="bench the judge again: what was asked is cached and costs nothing",
+            )
+        if not self.data:
+            raise InputError(
+                "these rows came from Python's memory", hint="bench the rows of a file to look at them here"
+            )
+        prompt = self.prompt_judged
+        stated = self.reading.get("label_scale")
+        how = {**self.reading, "label_scale": parse_label_scale(stated) if stated else None}
+        rows = load_dataset(Path(self.data), inputs=prompt.inputs, scale=prompt.scale, **how)
+        if self.slice:
+            rows = rows_in_slice(rows, parse_predicate(self.slice))
+        if rows.content_hash != self.data_hash:
+            raise InputError(
+                f"{Path(self.data).name} has changed since it was measured",
+                hint="put the rows back, or bench again: what is the same is cached",
+            )
+        return rows
