@@ -17,6 +17,7 @@ from . import prompts
 from .errors import InputError, PromptError, explain_yaml_error
 from .files.small_file import read_small_text
 from .prompt import JudgePrompt, TextDumper, check_name, load_prompt, read_prompt
+from .prompt_tags import PromptTag, check_label, read_tags, remove_tag, write_tag
 from .scale import DecisionRule
 
 _RULE = ".rule.yaml"
@@ -78,11 +79,11 @@ class KeptRule:
 
 
 class Registry:
-    """Finds prompts by `name`, `name@version` or file path.
+    """Finds prompts by `name`, `name@version`, `name@label` or file path.
 
     A workspace folder holds `NAME/VERSION.yaml`, one file a version, and `NAME/current`, which names the
     version that plain `NAME` means. Without one, `NAME` means the shipped prompt. A fitted decision rule stands
-    beside its version as `NAME/VERSION.rule.yaml`.
+    beside its version as `NAME/VERSION.rule.yaml`; `NAME/tags/LABEL` names the version that has a label.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -99,7 +100,7 @@ class Registry:
         """Return one prompt.
 
         Args:
-            spec: `name`, `name@version` (the first digits suffice), or the path of a YAML file.
+            spec: `name`, `name@version` (the first digits suffice), `name@label`, or the path of a YAML file.
 
         Raises:
             PromptError: There is no such prompt, or several versions start with these digits.
@@ -112,7 +113,7 @@ class Registry:
                 f"there is no judge {name!r}", hint=f"there are {', '.join(self.names())}, or a path to a YAML file"
             )
         versions = self.versions(name)
-        start = version
+        start = next((tag.version for tag in self.tags(name) if tag.label == version), version)
         if not start and self._folder is not None and (pointer := self._home(name) / "current").is_file():
             start = pointer.read_text(encoding="utf-8").strip()
         start = start or versions[0].version
@@ -169,6 +170,36 @@ class Registry:
         if current:
             write_beside(folder / "current", prompt.version + "\n")
         return path
+
+    def tags(self, name: str) -> tuple[PromptTag, ...]:
+        """Return the labels of a judge's versions, by name.
+
+        Raises:
+            PromptError: One cannot be read.
+        """
+        return () if self._folder is None else read_tags(self._home(name))
+
+    def tag(self, prompt: JudgePrompt, label: str, *, by: str) -> PromptTag:
+        """Put a label on a version, which is registered with it; the version that had the label loses it.
+
+        Raises:
+            InputError: It is no label.
+            PromptError: The registry has no workspace folder.
+        """
+        home = self._home(prompt.name)
+        check_label(label)
+        if not (home / f"{prompt.version}.yaml").is_file():
+            # A shipped version would be gone with the next release.
+            self.keep(prompt, current=False)
+        return write_tag(home, label, prompt.version, by=by)
+
+    def untag(self, name: str, label: str) -> None:
+        """Take a label away from the version that has it.
+
+        Raises:
+            InputError: None has it.
+        """
+        remove_tag(self._home(name), label)
 
     def rule(self, prompt: JudgePrompt) -> DecisionRule:
         """Return the rule fitted for this version of a prompt, else the prompt's own.

@@ -1,0 +1,150 @@
+"""Two runs side by side: the rows that both judged, how each metric differs on them, and which rows flip."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...judges import Answer, Dataset, InputError, JudgedDataset, Row
+from ...judges.metrics import CHOICE_METRICS, compare
+from ...judges.metrics.paired_comparison import Change
+from ...optimize.holdout.row_fingerprints import row_keys
+from ..store.workspace import Workspace
+from .flips import Flips, Validation, flips_of
+from .run_rows import ShownRows, Side, shown_rows
+from .run_summary import read_run
+
+COMPARED = ("precision", "recall", "specificity", "f1", "accuracy", "kappa")
+"""Metrics that are compared of judges that decide yes or no."""
+OF_GRADES = ("accuracy_grades", "off_by_one")
+"""Beside them where judge and people grade on one scale of three or more levels."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedSide:
+    """A run, or one side of it, that is compared."""
+
+    run_id: str
+    side: Side
+
+    @property
+    def name(self) -> str:
+        """How an address names it."""
+        return self.run_id if self.side == "after" else f"{self.run_id}:before"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """How a judge's figures differ from another's on the same rows."""
+
+    before: str
+    """`name@version` of the one, and its model."""
+    after: str
+    n: int
+    """Rows that both judged, with a label."""
+    groups: int
+    changes: tuple[Change, ...]
+    flips: Flips
+    notes: tuple[str, ...]
+
+
+def parse_side(text: str) -> ComparedSide:
+    """Read `RUN` or `RUN:before`.
+
+    Raises:
+        InputError: It is neither.
+    """
+    run_id, colon, side = text.partition(":")
+    if colon and side not in ("before", "after"):
+        raise InputError(f"{text!r} is no run; write RUN, or RUN:before for the prompt that it began with")
+    return ComparedSide(run_id=run_id, side="before" if side == "before" else "after")
+
+
+def compare_runs(workspace: Workspace, before: ComparedSide, after: ComparedSide) -> Comparison:
+    """Compare two runs on the rows that both judged; rows are the same where their texts are.
+
+    Raises:
+        InputError: One of them has no rows to compare, they share none, or their judges answer on other scales.
+        ModelError: An answer is not in the record.
+    """
+    old, new = (shown_rows(workspace, read_run(workspace, one.run_id), one.side) for one in (before, after))
+    return compare_rows(old, new)
+
+
+def compare_rows(before: ShownRows, after: ShownRows) -> Comparison:
+    """Compare two judges on the rows that both judged.
+
+    Raises:
+        InputError: They share no row, or their judges answer on other scales.
+    """
+    old, new, notes = pair_rows(before.judged, after.judged)
+    changes = [change for metric in _metrics(old) if (change := compare(metric, old, new)) is not None]
+    flips = flips_of(Validation(before=old, after=new, in_slice=np.ones(len(old.dataset), np.bool_)))
+    sealed = max(before.sealed, after.sealed)
+    if sealed:
+        notes.append(f"{sealed:,} sealed rows are left out: the gate alone compares judges there")
+    return Comparison(
+        before=f"{old.judge} on {old.model}",
+        after=f"{new.judge} on {new.model}",
+        n=flips.n,
+        groups=len({row.group_key for row in old.dataset.rows}),
+        changes=tuple(changes),
+        flips=flips,
+        notes=tuple(notes),
+    )
+
+
+def pair_rows(before: JudgedDataset, after: JudgedDataset) -> tuple[JudgedDataset, JudgedDataset, list[str]]:
+    """Put two judges' answers on the rows that both have, with what was left out.
+
+    Raises:
+        InputError: They share no row, or their judges answer on other scales.
+    """
+    kinds = [(side.scale.kind, side.scale.labels) for side in (before, after)]
+    if kinds[0] != kinds[1]:
+        scales = [side.scale.describe() for side in (before, after)]
+        raise InputError(f"{before.judge} answers {scales[0]}, {after.judge} answers {scales[1]}: nothing to compare")
+    theirs = {key: i for i, key in enumerate(_keys(after.dataset))}
+    rows: list[Row] = []
+    answers: tuple[list[Answer], list[Answer]] = ([], [])
+    relabelled = 0
+    for i, key in enumerate(_keys(before.dataset)):
+        j = theirs.get(key)
+        if j is None:
+            continue
+        row = before.dataset.rows[i]
+        if row.label != after.dataset.rows[j].label:
+            relabelled += 1
+            continue
+        rows.append(row)
+        answers[0].append(before.answers[i])
+        answers[1].append(replace(after.answers[j], row_id=row.id))
+    if not rows:
+        raise InputError("the two runs have no row with the same texts and label that may be shown")
+    dataset = Dataset.of(rows, labels=before.dataset.labels, name=before.dataset.name)
+    notes: list[str] = []
+    for side in (before, after):
+        alone = len(side.dataset) - len(rows) - relabelled
+        if alone:
+            notes.append(f"{alone:,} rows of {side.judge} on {side.dataset.name} are in the one run alone")
+    if relabelled:
+        notes.append(f"{relabelled:,} rows have another label in the other run and are left out")
+    old = replace(before, dataset=dataset, answers=tuple(answers[0]))
+    return old, replace(after, dataset=dataset, answers=tuple(answers[1])), notes
+
+
+def _keys(dataset: Dataset) -> list[tuple[bytes, int]]:
+    """Return a key of each row's texts; of rows with the same texts each has its number."""
+    seen: dict[bytes, int] = {}
+    keys: list[tuple[bytes, int]] = []
+    for key in row_keys(dataset):
+        seen[key] = seen.get(key, 0) + 1
+        keys.append((key, seen[key]))
+    return keys
+
+
+def _metrics(judged: JudgedDataset) -> tuple[str, ...]:
+    if judged.scale.kind == "choice":
+        return tuple(CHOICE_METRICS)
+    return (*COMPARED, *OF_GRADES) if judged.same_scale and len(judged.scale.levels) > 2 else COMPARED

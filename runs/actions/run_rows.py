@@ -1,0 +1,96 @@
+"""The rows of a run that may be shown, with the verdicts that it recorded; no model is asked.
+
+A row that is sealed is left out, whichever run sealed it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ...judges import Client, InputError, JudgedDataset, Recorded
+from ...judges.claims import judge_as
+from ...judges.models import ModelSettings
+from ...optimize import open_rows
+from ...optimize.events import JudgeMeasured
+from ..store.bench_config import BenchConfig
+from ..store.calls import CallStore
+from ..store.sealed_rows import Seal, seal_of
+from ..store.workspace import Workspace
+from .run_summary import RunSummary, recorded_verdicts, sealed_split
+
+Side = Literal["before", "after"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownRows:
+    """The rows of a run that may be shown, judged."""
+
+    judged: JudgedDataset
+    sealed: int
+    """How many rows are left out because they are sealed."""
+    note: str
+    """In a sentence, which rows these are."""
+
+
+def shown_rows(workspace: Workspace, run: RunSummary, side: Side = "after") -> ShownRows:
+    """Return a run's rows with its verdicts.
+
+    Args:
+        workspace: Where the run is.
+        run: A benchmark, or an optimization that has measured its first prompt.
+        side: Of an optimization, which prompt's verdicts; the first prompt's where there is no new one.
+
+    Raises:
+        InputError: The run has no verdicts on rows, or its rows have changed.
+        ModelError: An answer is not in the record.
+    """
+    if run.record.kind == "bench":
+        return _of_bench(workspace, run)
+    if run.record.kind == "optimize":
+        return _of_optimization(workspace, run, side)
+    raise InputError(f"a run of `{run.record.kind}` has no rows to look at here")
+
+
+def _of_bench(workspace: Workspace, run: RunSummary) -> ShownRows:
+    measured, config = run.last(JudgeMeasured), BenchConfig.from_json(run.record.config)
+    dataset = config.dataset()
+    if measured is None:
+        raise InputError(f"run {run.run_id} has not measured its rows to the end", hint="bench the judge again")
+    if config.listwise:
+        raise InputError("rows that were ranked together have no verdicts of their own to look at")
+    model = Recorded(name=measured.model, endpoint=measured.endpoint, simulated=measured.simulated)
+    settings = ModelSettings().answering_as(measured.settings)
+    with Client(model, settings=settings, record=CallStore(workspace.database, run.run_id)) as client:
+        judged = judge_as(
+            config.prompt_judged,
+            dataset,
+            client,
+            config.claim_settings,
+            settings=config.judge_settings(),
+            rule=config.decision_rule,
+        )
+    return _without_sealed(workspace, judged, "all rows")
+
+
+def _of_optimization(workspace: Workspace, run: RunSummary, side: Side) -> ShownRows:
+    parts = sealed_split(workspace, run)
+    prompt, rows, which = run.before, open_rows(parts), "training and validation rows"
+    rule = None
+    if side == "after" and run.after is not None:
+        prompt, rule = run.after, run.new_rule
+        if not run.finished:
+            # Only the end of a run judges the training rows with the new prompt.
+            rows, which = parts.validation, "validation rows"
+    judged = recorded_verdicts(workspace, run, prompt, rows)
+    if rule is not None:
+        judged = judged.under(rule)
+    return _without_sealed(workspace, judged, which)
+
+
+def _without_sealed(workspace: Workspace, judged: JudgedDataset, which: str) -> ShownRows:
+    seal: Seal = seal_of(workspace, judged.dataset, by="review")
+    note = f"{which}: {len(judged.dataset) - seal.count:,}"
+    if seal.count:
+        note += f"; {seal.count:,} more are sealed {seal.sealed_by} and not shown"
+    return ShownRows(judged=seal.shown(judged), sealed=seal.count, note=note)
