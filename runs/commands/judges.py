@@ -26,6 +26,11 @@ No NAME:    judgewright judges import mlflow --with .venvs/mlflow/bin/python
 A file:     judgewright judges import umbrela qrel_zeroshot_bing.txt --as umbrela
 Of ours:    judgewright judges import export handover
 """
+TAGS = """\
+Example:  judgewright judges tag groundedness@1349 production
+Use it:   judgewright bench groundedness@production rows.jsonl --model NAME
+Undo it:  judgewright judges tag groundedness production --remove
+"""
 
 
 @click.group(cls=Group)
@@ -73,11 +78,15 @@ def show(judge: str, workspace: Workspace, as_json: bool) -> None:
 def log(judge: str, workspace: Workspace, as_json: bool) -> None:
     """Print a judge's lineage, newest first."""
     lineage = workspace.registry.log(judge)
+    tags = workspace.registry.tags(lineage[0].name) if lineage[0].name in workspace.registry.names() else ()
+    labels = {p.version: [tag.label for tag in tags if tag.version == p.version] for p in lineage}
     if as_json:
-        say_json({"log": [{"version": p.version, "parent": p.parent, "note": p.note} for p in lineage]})
+        lines = ({"version": p.version, "parent": p.parent, "note": p.note} for p in lineage)
+        say_json({"log": [line | {"labels": labels[str(line["version"])]} for line in lines]})
         return
     for prompt in lineage:
-        say(f"{prompt.name}@{prompt.version}  {prompt.note}")
+        marks = "".join(f" [{label}]" for label in labels[prompt.version])
+        say(f"{prompt.name}@{prompt.version}{marks}  {prompt.note}")
 
 
 @judges.command(epilog="Example:  judgewright judges diff groundedness@1349 groundedness@77ab")
@@ -101,16 +110,45 @@ def diff(before: str, after: str, workspace: Workspace, as_json: bool) -> None:
 def use(judge: str, workspace: Workspace, as_json: bool) -> None:
     """Make JUDGE (name@version) the current version in this workspace; this also undoes an accept."""
     from ..actions.gate_decision import verification
+    from ..actions.judge_history import make_current
 
-    prompt = workspace.registry.get(judge)
-    before = workspace.registry.get(prompt.name).version
-    workspace.registry.keep(prompt)
-    verified = verification(workspace, prompt)
+    moved = make_current(workspace, judge)
     if as_json:
-        say_json({"name": prompt.name, "version": prompt.version, "before": before, "verification": verified})
+        verified = verification(workspace, workspace.registry.get(moved.name))
+        say_json({"name": moved.name, "version": moved.version, "before": moved.before, "verification": verified})
     else:
-        say(f"{prompt.name}@{prompt.version} is now what {prompt.name!r} means in this workspace (before: {before})")
-        say(f"  {verified['note']}")
+        before = f"(before: {moved.before})"
+        say(f"{moved.name}@{moved.version} is now what {moved.name!r} means in this workspace {before}")
+        say(f"  {moved.note}")
+
+
+@judges.command(epilog=TAGS)
+@click.argument("judge")
+@click.argument("label")
+@click.option("--remove", is_flag=True, help="Take the label away from the version of JUDGE that has it.")
+@reads_workspace
+@json_option
+def tag(judge: str, label: str, remove: bool, workspace: Workspace, as_json: bool) -> None:
+    """Put LABEL, such as production, on JUDGE (name@version); the version that had it loses it.
+
+    NAME@LABEL then means that version in every command. A label does not change what NAME alone means; `use` does.
+    """
+    from ..actions.judge_history import put_label
+
+    if remove:
+        name = judge.partition("@")[0]
+        workspace.registry.untag(name, label)
+        if as_json:
+            say_json({"name": name, "label": label, "version": None})
+        else:
+            say(f"no version of {name!r} has the label {label!r} any more")
+        return
+    moved = put_label(workspace, judge, label)
+    if as_json:
+        say_json({"name": moved.name, "label": label, "version": moved.version, "before": moved.before})
+    else:
+        say(f"{moved.name}@{label} is now {moved.name}@{moved.version} (before: {moved.before or 'none'})")
+        say(f"  {moved.note}")
 
 
 @judges.command("import", epilog=IMPORTS)

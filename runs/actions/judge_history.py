@@ -1,0 +1,216 @@
+"""A judge's versions as people ask about them: who made each and when, its labels, and how it was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from ...judges import InputError
+from ...optimize.events import JudgeMeasured
+from ..store.journal import list_runs
+from ..store.workspace import Workspace
+from .accept import identity
+from .gate_decision import verification
+from .lineage import Node, lineage
+from .run_summary import RunSummary, read_run
+
+SHIPPED = "shipped with Judgewright"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """How a version was measured on some rows."""
+
+    run_id: str
+    kind: str
+    data: str
+    """The name of the file, and which of its rows."""
+    model: str
+    simulated: bool
+    created: str
+    n: int
+    metrics: Mapping[str, Any]  # Any: estimates as `Benchmark.to_json` writes them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionHistory:
+    """One version of a judge."""
+
+    node: Node
+    author: str
+    date: str | None
+    """UTC, ISO 8601: when a run found it, else when its file was written; None for a shipped version."""
+    labels: tuple[str, ...]
+    figures: tuple[Figures, ...]
+    """Newest first."""
+
+
+def judge_history(workspace: Workspace, name: str) -> tuple[VersionHistory, ...]:
+    """Return every version of a judge that the registry or a run knows, parents before their children.
+
+    Raises:
+        PromptError: There is no judge of that name.
+    """
+    nodes = lineage(workspace, name)
+    runs = _runs_about(workspace, name)
+    measured = _figures(runs.values())
+    tags = workspace.registry.tags(name)
+    history: list[VersionHistory] = []
+    for node in nodes:
+        written = _written(workspace, name, node.version) if node.kept else None
+        finders = [runs[run_id] for run_id in node.runs if run_id in runs]
+        history.append(
+            VersionHistory(
+                node=node,
+                author=_author(node, finders, written=written is not None),
+                date=node.created or written,
+                labels=tuple(tag.label for tag in tags if tag.version == node.version),
+                figures=tuple(measured.get(node.version, ())),
+            )
+        )
+    return tuple(history)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """A name or a label that now means another version."""
+
+    name: str
+    version: str
+    before: str | None
+    """The version that it meant; None where it meant none."""
+    note: str
+    """On which models the version was accepted."""
+
+
+def make_current(workspace: Workspace, spec: str, *, expected: str | None = None) -> Moved:
+    """Make a version what its judge's name means; the version that it meant stays registered.
+
+    Args:
+        workspace: Whose registry.
+        spec: `name@version`.
+        expected: The version that the name is thought to mean; another one is a decision that somebody made meanwhile.
+
+    Raises:
+        PromptError: There is no such version.
+        InputError: The name has another meaning by now than the one expected.
+    """
+    prompt = workspace.registry.get(spec)
+    before = workspace.registry.get(prompt.name).version
+    _require_expected(prompt.name, before, expected)
+    workspace.registry.keep(prompt)
+    note = verification(workspace, prompt)["note"]
+    return Moved(name=prompt.name, version=prompt.version, before=before, note=note)
+
+
+def put_label(workspace: Workspace, spec: str, label: str, *, expected: str | None = None, who: str = "") -> Moved:
+    """Put a label on a version; the version that had it loses it.
+
+    Args:
+        workspace: Whose registry.
+        spec: `name@version`, or a name for its current version.
+        label: Such as `production`.
+        expected: The version that is thought to have it, empty for none.
+        who: Who does it; git's name for the person at the keyboard unless given.
+
+    Raises:
+        PromptError: There is no such version.
+        InputError: It is no label, or another version has it by now than the one expected.
+    """
+    registry = workspace.registry
+    prompt = registry.get(spec)
+    before = next((tag.version for tag in registry.tags(prompt.name) if tag.label == label), None)
+    _require_expected(f"the label {label!r}", before or "", expected)
+    registry.tag(prompt, label, by=who or identity(workspace.root))
+    note = verification(workspace, prompt)["note"]
+    return Moved(name=prompt.name, version=prompt.version, before=before, note=note)
+
+
+def _require_expected(what: str, now: str, expected: str | None) -> None:
+    if expected is not None and now != expected:
+        raise InputError(
+            f"{what} means {now or 'no version'} by now, and not {expected or 'none'}: somebody else decided meanwhile",
+            hint="look at the judge's page again, then decide",
+        )
+
+
+def _runs_about(workspace: Workspace, name: str) -> dict[str, RunSummary]:
+    """Return the benchmarks and optimizations of a judge by id, oldest first."""
+    runs: dict[str, RunSummary] = {}
+    for info in list_runs(workspace.database) if workspace.exists else ():
+        if info.kind == "bench" and info.config.get("judge") == name:
+            runs[info.run_id] = read_run(workspace, info.run_id)
+        elif info.kind == "optimize":
+            run = read_run(workspace, info.run_id)
+            if run.before.name == name:
+                runs[info.run_id] = run
+    return runs
+
+
+def _figures(runs: Iterable[RunSummary]) -> dict[str, list[Figures]]:
+    """Return how each version was measured, newest first."""
+    found: dict[str, list[Figures]] = {}
+    for run in runs:
+        measured = run.last(JudgeMeasured)
+        if measured is not None:
+            version = measured.judge.partition("@")[2]
+            _add(found, version, run, measured.benchmark, f"{measured.data}, all rows")
+        if run.record.kind == "optimize" and run.started is not None:
+            data = run.started.data
+            if run.benchmark is not None:
+                _add(found, run.before.version, run, run.benchmark, f"{data}, open rows")
+            if run.closing is not None and run.closing.after is not None and run.after is not None:
+                which = "all rows" if run.closing.includes_sealed_rows else "open rows"
+                _add(found, run.after.version, run, run.closing.after.pooled, f"{data}, {which}")
+    return {version: figures[::-1] for version, figures in found.items()}
+
+
+def _add(
+    found: dict[str, list[Figures]],
+    version: str,
+    run: RunSummary,
+    benchmark: Mapping[str, Any],  # Any: JSON
+    data: str,
+) -> None:
+    found.setdefault(version, []).append(
+        Figures(
+            run_id=run.run_id,
+            kind=run.record.kind,
+            data=data,
+            model=benchmark["model"],
+            simulated=benchmark["simulated"],
+            created=run.record.created,
+            n=benchmark["n"],
+            metrics=benchmark["metrics"],
+        )
+    )
+
+
+def _author(node: Node, finders: Sequence[RunSummary], *, written: bool) -> str:
+    """Say who made a version, as far as anything here knows it."""
+    if finders:
+        started = finders[0].started
+        author = "a run"
+        if started is not None:
+            by_hand = started.proposer == "human"
+            author = "a person's edit" if by_hand else f"{started.proposer} with {started.optimizer_model}"
+        reviews = [review for run in finders for review in run.reviews if review.version == node.version]
+        if reviews:
+            author += f", {reviews[-1].verb} by {reviews[-1].who}"
+        return author
+    if node.runs:
+        return "hunks of a run, chosen by a person"
+    if node.kept and not written:
+        return SHIPPED
+    return "a file in the registry" if node.kept else "not known"
+
+
+def _written(workspace: Workspace, name: str, version: str) -> str | None:
+    """Return when a version's file was written; None where it has none, as a shipped one."""
+    try:
+        path = workspace.root / "prompts" / name / f"{version}.yaml"
+        return datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
+    except OSError:
+        return None
