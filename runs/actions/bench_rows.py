@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...judges import Benchmark, JudgedDataset, Row, Unscored, Verdict, by_column
+from ...judges import Benchmark, JudgedDataset, OutputScale, Row, Unscored, Verdict, by_column
 from .run_rows import ShownRows
 
 MOST_ROWS = 2_000
@@ -61,6 +61,8 @@ class BenchRows:
     """What is kept of a benchmark's rows to be shown: no row that the judge got right."""
 
     note: str
+    labels: OutputScale
+    """The scale that people labelled on."""
     shown: int
     wrong: tuple[WrongRow, ...]
     wrong_in_all: int
@@ -82,6 +84,7 @@ def bench_rows(rows: ShownRows) -> BenchRows:
     positions = judged.disagreements
     return BenchRows(
         note=rows.note,
+        labels=judged.dataset.labels,
         shown=len(judged.dataset),
         wrong=tuple(_wrong_row(judged, i) for i in positions[:MOST_ROWS]),
         wrong_in_all=len(positions),

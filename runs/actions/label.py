@@ -82,6 +82,16 @@ class LabelSession:
         return self._rows.values()
 
     @property
+    def last_record(self) -> int:
+        """The last record of the queue that was read; 0 where there is none."""
+        return self._last
+
+    def has_answered_since(self, record: int) -> bool:
+        """Whether this annotator has answered after a record, in whichever window; read anew."""
+        self._read()
+        return any(one.seq > record and one.annotator == self.annotator for one in self._records)
+
+    @property
     def is_second(self) -> bool:
         """Whether this annotator is the second of two, who sees the rows of the first but not the labels."""
         return self.config.second > 0 and self.annotator != self._first

@@ -8,22 +8,34 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from ...judges import Benchmark, OutputScale
 from ...judges.metrics.reliability_bins import bins_of_verdicts
 from ...optimize.holdout.ledger import MAX_LOOKS, LookRecord
 from ...optimize.holdout.look_counting import LookRequest, requested_look
+from ..actions.bench_rows import BenchRows
+from ..actions.compare_runs import Comparison
 from ..actions.flips import Flips, flips_of, validation
+from ..actions.label import LabelSession
 from ..actions.run_summary import RunSummary, read_run
+from ..actions.run_table import RunLine
 from ..config.environment import Environment
 from ..reports.charts import reliability
 from ..store.ledger import HoldoutLedger
 from ..store.workspace import Workspace
 from .jobs import JobRunner
+from .kept import Kept
 
 if TYPE_CHECKING:
     from jinja2 import Environment as Templates
 
 KEPT_FLIPS = 4
 """Runs whose flips are kept in memory, those looked at last."""
+KEPT_LINES = 5_000
+"""Lines of the table of runs."""
+KEPT_SLICES = 16
+"""Columns by whose values a judge was measured."""
+KEPT_SESSIONS = 4
+"""Annotators at queues, each with the queue's rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +45,8 @@ class Rows:
     flips: Flips
     reliability: str | None
     """None where the verdicts carry no probability."""
+    labels: OutputScale
+    """The scale that people labelled on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +69,13 @@ class AppState:
         self.workspace = Workspace(root)
         self.jobs = JobRunner()
         self._templates = templates
+        self.lines = Kept[RunLine](KEPT_LINES)
+        self.bench_rows = Kept[BenchRows](KEPT_FLIPS)
+        self.slices = Kept[dict[str, Benchmark]](KEPT_SLICES)
+        self.comparisons = Kept[Comparison](KEPT_FLIPS)
+        self.sessions = Kept[LabelSession](KEPT_SESSIONS)
+        self.labelling = Lock()
+        """Held from reading which row is next to keeping its label."""
         self._rows: OrderedDict[str, Rows] = OrderedDict()
         self._rows_lock = Lock()
 
@@ -96,11 +117,16 @@ class AppState:
                 both = validation(self.workspace, self.read(run_id))
                 before, after = bins_of_verdicts(both.before), bins_of_verdicts(both.after) if both.after else []
                 drawn = reliability(before, after) if any(b.share.n for b in (*before, *after)) else None
-                self._rows[run_id] = Rows(flips=flips_of(both), reliability=drawn)
+                labels = both.before.dataset.labels
+                self._rows[run_id] = Rows(flips=flips_of(both), reliability=drawn, labels=labels)
             self._rows.move_to_end(run_id)
             while len(self._rows) > KEPT_FLIPS:
                 self._rows.popitem(last=False)
             return self._rows[run_id]
+
+    def seal_stamp(self) -> int:
+        """Return what changes when rows are sealed or opened: what is kept of rows is then made anew."""
+        return self.workspace.database.read("SELECT count(*) FROM ledger")[0][0] if self.workspace.exists else 0
 
     def writing(self) -> Workspace:
         """Open the workspace to write a decision; its lock is given back when it is closed."""

@@ -1,83 +1,33 @@
-"""The pages one looks at: runs, one run, its flips, the judges and their lineage, and work under way."""
+"""One run from above, how far it has come, and work under way."""
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from ...judges import InputError
 from ...judges.metrics import CHOICE_METRICS
-from ...judges.prompt import check_name
-from ...optimize.events import ProposalRecord, SearchStarted, StepTaken
-from ...optimize.word_diff import Piece, diff_words, prompt_parts
-from ..actions.flips import Direction, Error
-from ..actions.lineage import lineage
+from ...optimize.events import JudgeMeasured, ProposalRecord, SearchStarted, StepTaken
+from ...optimize.word_diff import Piece, diff_words
 from ..actions.run_summary import RunSummary
 from ..reports import charts
 from ..reports.numbers import count, price
 from ..reports.search_report import archive_table, describe_origin, describe_pruned
-from ..store.journal import RunRecord, list_runs
 from .app_state import AppState
+from .bench_pages import bench
 from .rendering import stamp
 from .routes import Address
-from .run_list import describe
-
-RUNS_PER_PAGE = 30
-FLIPS_PER_PAGE = 50
 
 BRIEF = ("precision", "recall", "f1", "kappa")
-
-DIRECTIONS: Mapping[str, Direction] = {"right": "became right", "wrong": "became wrong"}
-ERRORS: Mapping[str, Error] = {"FP": "FP", "FN": "FN"}
-INSIDE = {"in": True, "out": False}
-
-FILTERS: Mapping[str, Mapping[str, str]] = {
-    "direction": DIRECTIONS,
-    "error": {"FP": "false positives", "FN": "false negatives"},
-    "slice": {"in": "inside the slice", "out": "outside it"},
-}
-"""What flips can be narrowed to: query name, value, words."""
-
-
-_NUMBER = re.compile("[0-9]{1,8}")
-
-
-class Paged:
-    """One page of a sequence.
-
-    Args:
-        items: The whole of it.
-        number: The page asked for, as the query has it.
-        size: Items on a page.
-    """
-
-    def __init__(self, items: Sequence[Any], number: str, size: int) -> None:  # Any: whatever is paged
-        self.pages = max(1, math.ceil(len(items) / size))
-        # The query is anybody's: what is no small number is the first page.
-        self.number = min(max(int(number), 1), self.pages) if _NUMBER.fullmatch(number) else 1
-        self.total = len(items)
-        self.first = (self.number - 1) * size
-        self.items = items[self.first : self.first + size]
-
-
-def runs(state: AppState, request: Request) -> Response:
-    """Show every run, newest first, with its state and cost."""
-    found: Sequence[RunRecord] = tuple(reversed(list_runs(state.workspace.database))) if state.workspace.exists else ()
-    page = Paged(found, request.query_params.get("page", "1"), RUNS_PER_PAGE)
-    listed = [describe(state, info) for info in page.items]
-    return HTMLResponse(state.render("runs.html", page=page, listed=listed, root=str(state.root.resolve())))
 
 
 def run(state: AppState, request: Request) -> Response:
     """Show one run from above."""
     summary = state.read(request.path_params["run"])
+    if summary.record.kind == "bench" and summary.last(JudgeMeasured) is not None:
+        return bench(state, summary)
     if summary.record.kind != "optimize":
         return HTMLResponse(state.render("plain_run.html", run=summary))
     among_labels = summary.benchmark is not None and "accuracy_grades" in summary.benchmark["metrics"]
@@ -169,47 +119,12 @@ _NEXT = {
 }
 
 
-def flips(state: AppState, request: Request) -> Response:
-    """Show the validation rows that changed sides, narrowed as the query asks."""
-    summary = state.read(request.path_params["run"])
-    rows = state.rows(summary.run_id)
-    asked = {name: request.query_params.get(name, "") for name in FILTERS}
-    asked = {name: value if value in FILTERS[name] else "" for name, value in asked.items()}
-    chosen = rows.flips.only(
-        direction=DIRECTIONS.get(asked["direction"]),
-        error=ERRORS.get(asked["error"]),
-        in_slice=INSIDE.get(asked["slice"]),
-    )
-    page = Paged(chosen, request.query_params.get("page", "1"), FLIPS_PER_PAGE)
-    query = urlencode({name: value for name, value in asked.items() if value})
-    return HTMLResponse(
-        state.render("flips.html", run=summary, rows=rows, page=page, filters=FILTERS, asked=asked, query=query)
-    )
-
-
 def reliability(state: AppState, request: Request) -> Response:
     """Return the reliability curve, which the run's page fetches because it has to read the rows."""
     drawn = state.rows(state.read(request.path_params["run"]).run_id).reliability
     if drawn is None:
         raise InputError("the verdicts of this run carry no probability")
     return Response(drawn, media_type="image/svg+xml")
-
-
-def judges(state: AppState, request: Request) -> Response:
-    """List the judges."""
-    registry = state.workspace.registry
-    return HTMLResponse(state.render("judges.html", judges=[registry.get(name) for name in registry.names()]))
-
-
-def judge(state: AppState, request: Request) -> Response:
-    """Show a judge's versions as a tree, and the text of the current one."""
-    # A name and no more: the registry would take `x.yaml` for a file of the folder the server was started in.
-    name = check_name(request.path_params["name"])
-    nodes = lineage(state.workspace, name)
-    registry = state.workspace.registry
-    current = registry.get(name) if name in registry.names() else None
-    parts = prompt_parts(current) if current else ()
-    return HTMLResponse(state.render("judge.html", name=name, nodes=nodes, current=current, parts=parts))
 
 
 def job(state: AppState, request: Request) -> Response:
@@ -227,11 +142,8 @@ def job_live(state: AppState, request: Request) -> Response:
 
 
 RUNS = (
-    Address("/", runs),
     Address("/runs/{run}", run),
     Address("/runs/{run}/live", live),
-    Address("/runs/{run}/flips", flips),
     Address("/runs/{run}/reliability.svg", reliability),
 )
-JUDGES = (Address("/judges", judges), Address("/judges/{name}", judge))
 JOBS = (Address("/work", job), Address("/work/live", job_live))

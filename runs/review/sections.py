@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from . import decisions, diff, pages
+from . import bench_pages, compare_pages, decisions, diff, flip_pages, judge_pages, label_pages, pages, runs_page
 from .routes import Section
 
 SECTIONS: tuple[Section, ...] = (
-    Section("Runs", "/", (*pages.RUNS, *diff.ADDRESSES, *decisions.ADDRESSES)),
-    Section("Judges", "/judges", pages.JUDGES),
+    Section("Runs", "/", (*runs_page.ADDRESSES, *pages.RUNS, *diff.ADDRESSES, *decisions.ADDRESSES)),
+    Section("Compare", "/compare", (*compare_pages.ADDRESSES, *flip_pages.ADDRESSES, *bench_pages.ADDRESSES)),
+    Section("Label", "/label", label_pages.ADDRESSES),
+    Section("Judges", "/judges", judge_pages.ADDRESSES),
     Section("Jobs", "/work", pages.JOBS),
 )

@@ -27,7 +27,14 @@ document.addEventListener("keydown", (event) => {
     // On a hunk: take it, or leave it out. Elsewhere: go to the button; Enter presses it, so that no slip decides.
     const button = document.querySelector(`button[value^=${event.key === "a" ? "accept" : "reject"}]`);
     if (!tick(items[at], event.key === "a") && button) button.focus();
-  } else return;
+  } else {
+    // data-key: a button that this key presses, on the selected item or, outside of items, on the page.
+    const named = [...document.querySelectorAll(`[data-key="${CSS.escape(event.key)}"]`)];
+    const pressed = named.find((one) => items[at]?.contains(one)) ?? named.find((one) => !one.closest("[data-item]"));
+    if (!pressed || event.repeat) return;
+    pressed.click();
+    pressed.closest("details")?.querySelector("button")?.focus();
+  }
   event.preventDefault();
 });
 

@@ -1,0 +1,170 @@
+"""One line about each run, whatever its kind: what it was about, how it ended, what changed and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...judges import JudgewrightError
+from ...optimize.events import JudgeMeasured
+from ..store.journal import RunRecord
+from ..store.workspace import Workspace
+from .run_summary import RunSummary, read_run
+
+SORTED_BY = ("started", "data", "judge", "model", "target", "change", "cost")
+"""What the table may be sorted by."""
+SHOWN_METRICS = ("f1", "accuracy_grades")
+"""The metric that stands for a benchmark: the first of these that it has."""
+Json = Mapping[str, Any]  # Any: JSON
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLine:
+    """A run in a table of runs."""
+
+    info: RunRecord
+    about: str
+    """The objective, or what was asked; or why the run cannot be read."""
+    data: str = ""
+    """The name of the data file."""
+    judge: str = ""
+    """`name@version`, as far as it is known."""
+    model: str = ""
+    target: str = ""
+    """The metric that the run is about."""
+    value: Json | None = None
+    """The metric as a benchmark found it."""
+    change: Json | None = None
+    """How the metric changed on the gate's rows."""
+    outcome: str = ""
+    """What the gate said, or nothing."""
+    settled: str = ""
+    """What a person said, or nothing."""
+    cost: float | None = 0.0
+    """US dollars; None where a price is unknown."""
+    tokens: int = 0
+    simulated: bool = False
+
+    @property
+    def comparable(self) -> bool:
+        """Whether the run has verdicts on rows that may be shown, to be compared with another run's."""
+        measured = self.info.kind == "bench" and self.value is not None
+        return measured or (self.info.kind == "optimize" and self.info.state != "failed" and bool(self.judge))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableQuery:
+    """Which lines are wanted, and in which order."""
+
+    words: str = ""
+    """All of them must occur in a line."""
+    kind: str = ""
+    outcome: str = ""
+    data: str = ""
+    sort: str = "started"
+    rising: bool = False
+
+
+def describe_run(workspace: Workspace, info: RunRecord) -> RunLine:
+    """Say in a line what a run was about, how it ended and what it cost; a damaged run is listed as such."""
+    try:
+        return _describe(read_run(workspace, info.run_id))
+    except JudgewrightError as error:
+        return RunLine(info=info, about=f"cannot be read: {error}")
+
+
+def choose_lines(lines: Iterable[RunLine], query: TableQuery) -> list[RunLine]:
+    """Return the lines that a query asks for, in its order; runs without a figure come last either way."""
+    words = query.words.casefold().split()
+    chosen: list[RunLine] = []
+    for line in lines:
+        text = " ".join((line.info.run_id, line.about, line.data, line.judge, line.model, line.settled)).casefold()
+        fits = (
+            query.kind in ("", line.info.kind) and query.outcome in ("", line.outcome) and query.data in ("", line.data)
+        )
+        if fits and all(word in text for word in words):
+            chosen.append(line)
+    known = [line for line in chosen if _key(line, query.sort) is not None]
+    known.sort(key=lambda line: (_key(line, query.sort), line.info.created), reverse=not query.rising)
+    return [*known, *(line for line in chosen if _key(line, query.sort) is None)]
+
+
+def _key(line: RunLine, sort: str) -> float | str | None:
+    if sort == "change":
+        return None if line.change is None else float(line.change["difference"])
+    if sort == "cost":
+        return line.cost
+    texts = {"data": line.data, "judge": line.judge, "model": line.model, "target": line.target}
+    return texts.get(sort, line.info.created) or None
+
+
+def _describe(run: RunSummary) -> RunLine:
+    info, config = run.record, run.record.config
+    answer, started, measured = run.answer, run.started, run.last(JudgeMeasured)
+    decision = answer.decision if answer is not None else run.decision
+    review = run.reviews[-1] if run.reviews else None
+    evidence = decision.evidence if decision is not None else None
+    target, value = "", None
+    if started is not None:
+        target = started.objective.target
+    elif answer is not None:
+        target = answer.objective.target
+    elif measured is not None:
+        target = next((name for name in SHOWN_METRICS if name in measured.benchmark["metrics"]), "")
+        value = measured.benchmark["metrics"].get(target)
+    return RunLine(
+        info=info,
+        about=_about(run),
+        data=_data(run),
+        judge=_judge(run),
+        model=_model(run),
+        target=target,
+        value=value,
+        change=evidence.target if evidence is not None else None,
+        outcome=decision.outcome if decision else "",
+        settled=f"{review.verb} by {review.who}" if review else "",
+        cost=run.calls.known_cost,
+        tokens=run.calls.tokens,
+        simulated=run.simulated or str(config.get("model", "")).startswith("simulated"),
+    )
+
+
+def _about(run: RunSummary) -> str:
+    config = run.record.config
+    if run.record.kind == "optimize":
+        return str(config.get("objective", ""))
+    if run.answer is not None:
+        return run.answer.objective.text
+    return str(config.get("question", "")) if isinstance(config.get("question"), str) else ""
+
+
+def _data(run: RunSummary) -> str:
+    if run.started is not None:
+        return run.started.data
+    if run.answer is not None:
+        return run.answer.data
+    measured = run.last(JudgeMeasured)
+    if measured is not None:
+        return measured.data
+    stored = run.record.config.get("data")
+    return Path(stored).name if isinstance(stored, str) else ""
+
+
+def _judge(run: RunSummary) -> str:
+    if run.started is not None:
+        return run.started.judge
+    if run.answer is not None:
+        return f"{run.answer.before} → {run.answer.after}"
+    name, version = (str(run.record.config.get(key, "")) for key in ("judge", "version"))
+    return f"{name}@{version}" if name and version and "@" not in name else name
+
+
+def _model(run: RunSummary) -> str:
+    if run.started is not None:
+        return run.started.model
+    if run.answer is not None:
+        return run.answer.model or ""
+    measured = run.last(JudgeMeasured)
+    return measured.model if measured is not None else str(run.record.config.get("model", "") or "")

@@ -1,0 +1,111 @@
+"""One benchmark: its figures, the rows it got wrong, the replies that could not be read, its slices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from ...judges import InputError
+from ...judges.metrics import CHOICE_METRICS
+from ...judges.metrics.reliability_bins import Bin
+from ...optimize.events import JudgeMeasured
+from ..actions.bench_rows import BenchRows, bench_rows, measure_slices
+from ..actions.run_rows import shown_rows
+from ..actions.run_summary import RunSummary
+from ..reports.charts import confusion, reliability
+from ..store.bench_config import BenchConfig
+from .app_state import AppState
+from .marks import marks_of
+from .paged import Paged
+from .routes import Address
+
+ROWS_PER_PAGE = 30
+BRIEF = ("precision", "recall", "f1", "kappa")
+Json = Mapping[str, Any]  # Any: JSON
+
+
+def bench(state: AppState, run: RunSummary) -> Response:
+    """Show what a benchmark found; of its rows nothing is read."""
+    measured = _measured(run)
+    body = measured.benchmark
+    bins = [Bin.from_json(one) for one in measured.bins]
+    is_choice = "f1" not in body["metrics"]
+    return HTMLResponse(
+        state.render(
+            "bench.html",
+            run=run,
+            measured=measured,
+            config=BenchConfig.from_json(run.record.config),
+            brief=tuple(CHOICE_METRICS) if is_choice else BRIEF,
+            confusion=None if is_choice else confusion(body),
+            reliability=reliability(bins) if any(one.share.n for one in bins) else None,
+        )
+    )
+
+
+def rows(state: AppState, request: Request) -> Response:
+    """Show the rows that the judge got wrong, narrowed as the query asks, and what could not be read."""
+    run = state.read(request.path_params["run"])
+    measured, kept = _measured(run), rows_of(state, run)
+    said = request.query_params
+    asked = {name: said.get(name, "") for name in ("error", "column", "value")}
+    if asked["column"] not in {column.name for column in kept.columns}:
+        asked |= {"column": "", "value": ""}
+    chosen = kept.only(error=asked["error"], column=asked["column"], value=asked["value"])
+    marks = marks_of(state, run, kept.labels)
+    return HTMLResponse(
+        state.render(
+            "bench_rows.html",
+            run=run,
+            measured=measured,
+            rows=kept,
+            page=Paged(chosen, said.get("page", "1"), ROWS_PER_PAGE),
+            asked=asked,
+            errors=sorted({row.error for row in kept.wrong}),
+            query=urlencode({name: value for name, value in asked.items() if value}),
+            marks=marks.read(),
+            marks_path=marks.path,
+        )
+    )
+
+
+def slices(state: AppState, request: Request) -> Response:
+    """Measure the judge on each value of a column."""
+    run = state.read(request.path_params["run"])
+    measured, kept = _measured(run), rows_of(state, run)
+    column = request.query_params.get("column", "") or (kept.columns[0].name if kept.columns else "")
+    if kept.columns and column not in {one.name for one in kept.columns}:
+        raise InputError(f"column {column!r} cuts the rows into no few parts")
+    tables: Json = {}
+    if column:
+        found = state.slices.get(
+            (run.run_id, state.seal_stamp(), column),
+            lambda: measure_slices(shown_rows(state.workspace, run), column),
+        )
+        tables = {value: part.to_json() for value, part in found.items()}
+    brief = [name for name in (*BRIEF, *CHOICE_METRICS) if name in measured.benchmark["metrics"]]
+    return HTMLResponse(
+        state.render(
+            "bench_slices.html", run=run, measured=measured, rows=kept, column=column, tables=tables, brief=brief
+        )
+    )
+
+
+def rows_of(state: AppState, run: RunSummary) -> BenchRows:
+    """Return what is kept of a benchmark's rows, from memory if it was looked at lately."""
+    key = (run.run_id, state.seal_stamp())
+    return state.bench_rows.get(key, lambda: bench_rows(shown_rows(state.workspace, run)))
+
+
+def _measured(run: RunSummary) -> JudgeMeasured:
+    measured = run.last(JudgeMeasured)
+    if measured is None:
+        raise InputError(f"run {run.run_id} is no benchmark that has ended")
+    return measured
+
+
+ADDRESSES = (Address("/runs/{run}/rows", rows), Address("/runs/{run}/slices", slices))

@@ -1,0 +1,129 @@
+"""Chosen runs side by side: what each was about, how their figures differ on the same rows, and which rows flip."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from ...judges import InputError, JudgewrightError
+from ...judges.prompt import check_name
+from ...optimize.word_diff import diff_prompts
+from ..actions.compare_runs import ComparedSide, Comparison, compare_runs, parse_side
+from ..actions.run_table import RunLine
+from ..store.journal import get_run, list_runs
+from .app_state import AppState
+from .flip_pages import DIRECTIONS
+from .paged import Paged
+from .routes import Address
+from .runs_page import line_of
+
+MOST = 6
+"""Runs that are compared at once."""
+OFFERED = 60
+"""Of the last runs, those that can be compared are offered."""
+FLIPS_PER_PAGE = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """A run beside the first one of a comparison."""
+
+    side: ComparedSide
+    line: RunLine
+    comparison: Comparison | None
+    """None for the first run, and where there is nothing to compare."""
+    problem: str = ""
+    """Why there is nothing to compare."""
+
+
+def compare(state: AppState, request: Request) -> Response:
+    """Show runs side by side, each compared with the first; without any, offer runs to choose from."""
+    sides = [parse_side(text) for text in dict.fromkeys(request.query_params.getlist("run")) if text]
+    if len(sides) > MOST:
+        raise InputError(f"{len(sides)} runs are chosen; {MOST} stand side by side", hint="choose fewer")
+    if len(sides) < 2:
+        return _offer(state, sides)
+    shown: list[Beside] = []
+    for side in sides:
+        line = line_of(state, get_run(state.workspace.database, side.run_id))
+        comparison, problem = None, ""
+        if shown:
+            try:
+                comparison = comparison_of(state, sides[0], side)
+            except JudgewrightError as error:
+                problem = f"{error}{f' ({error.hint})' if error.hint else ''}"
+        shown.append(Beside(side=side, line=line, comparison=comparison, problem=problem))
+    return HTMLResponse(
+        state.render(
+            "compare.html",
+            shown=shown,
+            orders=[(side, _query([side, *(other for other in sides if other != side)])) for side in sides],
+            pairs=[urlencode({"a": sides[0].name, "b": side.name}) for side in sides],
+        )
+    )
+
+
+def flips(state: AppState, request: Request) -> Response:
+    """Show the rows on which two runs flip."""
+    said = request.query_params
+    before, after = parse_side(said.get("a", "")), parse_side(said.get("b", ""))
+    comparison = comparison_of(state, before, after)
+    direction = said.get("direction", "")
+    chosen = comparison.flips.only(direction=DIRECTIONS.get(direction))
+    return HTMLResponse(
+        state.render(
+            "compare_flips.html",
+            before=before,
+            after=after,
+            comparison=comparison,
+            direction=direction if direction in DIRECTIONS else "",
+            directions=DIRECTIONS,
+            page=Paged(chosen, said.get("page", "1"), FLIPS_PER_PAGE),
+            query=urlencode({"a": before.name, "b": after.name, "direction": direction}),
+            parts=_prompt_diff(state, comparison),
+        )
+    )
+
+
+def comparison_of(state: AppState, before: ComparedSide, after: ComparedSide) -> Comparison:
+    """Return a comparison, from memory if it was looked at lately.
+
+    Raises:
+        InputError: See `compare_runs`.
+    """
+    updated = [get_run(state.workspace.database, side.run_id).updated for side in (before, after)]
+    key = (before, after, *updated, state.seal_stamp())
+    return state.comparisons.get(key, lambda: compare_runs(state.workspace, before, after))
+
+
+def _offer(state: AppState, sides: list[ComparedSide]) -> Response:
+    found = list_runs(state.workspace.database)[::-1] if state.workspace.exists else ()
+    lines = [line_of(state, info) for info in found[:OFFERED] if info.kind in ("bench", "optimize")]
+    ticked = {side.run_id for side in sides}
+    return HTMLResponse(
+        state.render("compare_choose.html", lines=[line for line in lines if line.comparable], ticked=ticked)
+    )
+
+
+def _query(sides: list[ComparedSide]) -> str:
+    return urlencode([("run", side.name) for side in sides])
+
+
+def _prompt_diff(state: AppState, comparison: Comparison) -> object:
+    """Return what differs between the prompts of two versions of one judge; empty for other judges."""
+    specs = [side.partition(" on ")[0] for side in (comparison.before, comparison.after)]
+    names = {spec.partition("@")[0] for spec in specs}
+    if len(names) != 1 or specs[0] == specs[1]:
+        return ()
+    try:
+        check_name(names.pop())
+        before, after = (state.workspace.registry.get(spec) for spec in specs)
+    except JudgewrightError:  # a version that nobody registered
+        return ()
+    return diff_prompts(before, after)
+
+
+ADDRESSES = (Address("/compare", compare), Address("/compare/flips", flips))

@@ -1,0 +1,108 @@
+"""The judges: their versions with authors, labels and figures, the difference between any two, and the way back."""
+
+from __future__ import annotations
+
+import re
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from ...judges import InputError
+from ...judges.prompt import check_name
+from ...judges.prompt_tags import USUAL
+from ...optimize.word_diff import diff_prompts, prompt_parts
+from ..actions.judge_history import judge_history, make_current, put_label
+from .app_state import AppState
+from .forms import field_of
+from .paged import Paged
+from .routes import Address
+
+VERSIONS_PER_PAGE = 20
+BRIEF = ("precision", "recall", "f1", "kappa", "accuracy_grades", "kappa_grades")
+"""Metrics of a version that are shown; a version has the first four, or, of a choice, the last two."""
+_VERSION = re.compile(r"[0-9a-f]{4,12}")
+
+
+def judges(state: AppState, request: Request) -> Response:
+    """List the judges."""
+    registry = state.workspace.registry
+    listed = [(registry.get(name), registry.versions(name), registry.tags(name)) for name in registry.names()]
+    return HTMLResponse(state.render("judges.html", judges=listed))
+
+
+def judge(state: AppState, request: Request) -> Response:
+    """Show a judge's versions as a line, newest last, and the text of the current one."""
+    name = _name(request)
+    history = judge_history(state.workspace, name)
+    registry = state.workspace.registry
+    known = name in registry.names()
+    current = registry.get(name) if known else None
+    page = Paged(history, request.query_params.get("page", "1"), VERSIONS_PER_PAGE)
+    return HTMLResponse(
+        state.render(
+            "judge.html",
+            name=name,
+            page=page,
+            kept=[one.node.version for one in history if one.node.kept],
+            current=current,
+            parts=prompt_parts(current) if current else (),
+            tags={tag.label: tag.version for tag in registry.tags(name)} if known else {},
+            offered=USUAL,
+            brief=BRIEF,
+        )
+    )
+
+
+def difference(state: AppState, request: Request) -> Response:
+    """Show word by word what differs between two versions."""
+    name, registry = _name(request), state.workspace.registry
+    before, after = (registry.get(f"{name}@{_version(request.query_params.get(side, ''))}") for side in ("from", "to"))
+    versions = [prompt.version for prompt in registry.versions(name)]
+    return HTMLResponse(
+        state.render(
+            "judge_diff.html", name=name, before=before, after=after, parts=diff_prompts(before, after), kept=versions
+        )
+    )
+
+
+def use(state: AppState, request: Request) -> Response:
+    """Make a version what the judge's name means."""
+    name, version = _name(request), _version(field_of(request, "version"))
+    make_current(state.workspace, f"{name}@{version}", expected=field_of(request, "expected"))
+    return RedirectResponse(f"/judges/{name}", 303)
+
+
+def label(state: AppState, request: Request) -> Response:
+    """Put a label on a version, or take it away."""
+    name, version = _name(request), field_of(request, "version")
+    named, expected = field_of(request, "label").strip(), field_of(request, "expected")
+    if field_of(request, "verb") == "remove":
+        registry = state.workspace.registry
+        if all((tag.label, tag.version) != (named, expected) for tag in registry.tags(name)):
+            raise InputError(f"the label {named!r} is not where it was", hint="look at the judge's page again")
+        registry.untag(name, named)
+    else:
+        # The form says where every label was when it was shown; one it does not name was nowhere.
+        was = field_of(request, f"at-{named}")
+        put_label(state.workspace, f"{name}@{_version(version)}", named, expected=was)
+    return RedirectResponse(f"/judges/{name}", 303)
+
+
+def _name(request: Request) -> str:
+    # A name and no more: the registry would take `x.yaml` for a file of the folder the server was started in.
+    return check_name(request.path_params["name"])
+
+
+def _version(text: str) -> str:
+    if not _VERSION.fullmatch(text):
+        raise InputError(f"{text!r} is no version", hint="choose one of the judge's page")
+    return text
+
+
+ADDRESSES = (
+    Address("/judges", judges),
+    Address("/judges/{name}", judge),
+    Address("/judges/{name}/diff", difference),
+    Address("/judges/{name}/use", use, "POST"),
+    Address("/judges/{name}/label", label, "POST"),
+)

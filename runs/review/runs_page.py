@@ -1,0 +1,72 @@
+"""All runs in a table, narrowed and sorted as the query asks, to be chosen for comparison."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from ..actions.run_table import SORTED_BY, RunLine, TableQuery, choose_lines, describe_run
+from ..store.journal import RunRecord, list_runs
+from .app_state import AppState
+from .paged import Paged
+from .routes import Address
+
+RUNS_PER_PAGE = 30
+OUTCOMES = ("accepted", "refused", "undecided", "not sent")
+
+
+def runs(state: AppState, request: Request) -> Response:
+    """Show the runs, newest first unless the query says otherwise."""
+    found = list_runs(state.workspace.database)[::-1] if state.workspace.exists else ()
+    query = read_query(request)
+    number = request.query_params.get("page", "1")
+    if query == TableQuery():
+        # Only what is shown is read: a workspace may hold thousands of runs.
+        records = Paged(found, number, RUNS_PER_PAGE)
+        listed, page = [line_of(state, info) for info in records.items], records
+    else:
+        lines = Paged(choose_lines([line_of(state, info) for info in found], query), number, RUNS_PER_PAGE)
+        listed, page = list(lines.items), lines
+    asked = {"words": query.words, "kind": query.kind, "outcome": query.outcome, "data": query.data}
+    asked = {name: value for name, value in asked.items() if value}
+    order = {"sort": query.sort, "rising": "1"} if query.rising else {"sort": query.sort}
+    return HTMLResponse(
+        state.render(
+            "runs.html",
+            page=page,
+            listed=listed,
+            query=query,
+            narrowed=urlencode(asked),
+            paging=urlencode(asked | order),
+            total=len(found),
+            kinds=sorted({info.kind for info in found}),
+            outcomes=OUTCOMES,
+            root=str(state.root.resolve()),
+        )
+    )
+
+
+def read_query(request: Request) -> TableQuery:
+    """Read what is asked of the table; what is unknown is passed over."""
+    said = request.query_params
+    sort = said.get("sort", "started")
+    return TableQuery(
+        words=said.get("words", "")[:200],
+        kind=said.get("kind", ""),
+        outcome=said.get("outcome", ""),
+        data=said.get("data", ""),
+        sort=sort if sort in SORTED_BY else "started",
+        rising=said.get("rising") == "1",
+    )
+
+
+def line_of(state: AppState, info: RunRecord) -> RunLine:
+    """Return a run's line; that of a run under way is made anew each time."""
+    if info.state == "running":
+        return describe_run(state.workspace, info)
+    return state.lines.get((info.run_id, info.updated), lambda: describe_run(state.workspace, info))
+
+
+ADDRESSES = (Address("/", runs),)
