@@ -189,12 +189,14 @@ def run_bench(
             notes=(*notes, *seal.notes(), *seal.look_note(), *describe_spending(stats)),
         )
         journal = RunJournal(workspace.database, run_id)
-        event = _measured(result, prompt, client, sealed=seal.count)
+        event = _measured(result, prompt, client, sealed=seal.count, source=source)
         journal.record(event.kind, write_event(event))
     return result
 
 
-def _measured(result: BenchResult, prompt: JudgePrompt, client: Client, *, sealed: int) -> JudgeMeasured:
+def _measured(
+    result: BenchResult, prompt: JudgePrompt, client: Client, *, sealed: int, source: BenchSource | None
+) -> JudgeMeasured:
     """Return what the run keeps of its result: figures, and no text of a row."""
     dataset = result.judged.dataset
     body = result.to_json()
@@ -207,7 +209,7 @@ def _measured(result: BenchResult, prompt: JudgePrompt, client: Client, *, seale
         endpoint=client.model.endpoint,
         simulated=client.model.simulated,
         settings=client.settings.answering(),
-        data=dataset.name,
+        data=dataset.name if source is None else source.path.name,
         data_hash=dataset.content_hash,
         rows=len(dataset),
         sealed=sealed,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from ...judges import InputError
+from ...judges import InputError, Registry
 from ...optimize.events import JudgeMeasured
 from ..store.journal import list_runs
 from ..store.workspace import Workspace
@@ -54,6 +54,8 @@ def judge_history(workspace: Workspace, name: str) -> tuple[VersionHistory, ...]
         PromptError: There is no judge of that name.
     """
     nodes = lineage(workspace, name)
+    shipped = Registry()
+    known = {prompt.version for prompt in shipped.versions(name)} if name in shipped.names() else set[str]()
     runs = _runs_about(workspace, name)
     measured = _figures(runs.values())
     tags = workspace.registry.tags(name)
@@ -64,8 +66,8 @@ def judge_history(workspace: Workspace, name: str) -> tuple[VersionHistory, ...]
         history.append(
             VersionHistory(
                 node=node,
-                author=_author(node, finders, written=written is not None),
-                date=node.created or written,
+                author=SHIPPED if node.version in known else _author(node, finders),
+                date=node.created or (None if node.version in known else written),
                 labels=tuple(tag.label for tag in tags if tag.version == node.version),
                 figures=tuple(measured.get(node.version, ())),
             )
@@ -188,7 +190,7 @@ def _add(
     )
 
 
-def _author(node: Node, finders: Sequence[RunSummary], *, written: bool) -> str:
+def _author(node: Node, finders: Sequence[RunSummary]) -> str:
     """Say who made a version, as far as anything here knows it."""
     if finders:
         started = finders[0].started
@@ -202,8 +204,6 @@ def _author(node: Node, finders: Sequence[RunSummary], *, written: bool) -> str:
         return author
     if node.runs:
         return "hunks of a run, chosen by a person"
-    if node.kept and not written:
-        return SHIPPED
     return "a file in the registry" if node.kept else "not known"
 
 

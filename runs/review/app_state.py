@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from ...judges import Benchmark, OutputScale
+from ...judges import Benchmark, InputError, OutputScale
 from ...judges.metrics.reliability_bins import bins_of_verdicts
 from ...optimize.holdout.ledger import MAX_LOOKS, LookRecord
 from ...optimize.holdout.look_counting import LookRequest, requested_look
@@ -20,6 +20,7 @@ from ..actions.run_summary import RunSummary, read_run
 from ..actions.run_table import RunLine
 from ..config.environment import Environment
 from ..reports.charts import reliability
+from ..store.journal import RunRecord, get_run
 from ..store.ledger import HoldoutLedger
 from ..store.workspace import Workspace
 from .jobs import JobRunner
@@ -91,6 +92,16 @@ class AppState:
             WorkspaceError: Its journal was edited, or cannot be read.
         """
         return read_run(self.workspace, run_id)
+
+    def record(self, run_id: str) -> RunRecord:
+        """Return what the workspace knows of a run, without its events.
+
+        Raises:
+            InputError: There is no such run.
+        """
+        if not self.workspace.exists:
+            raise InputError(f"there is no run {run_id!r}: nothing was run here yet")
+        return get_run(self.workspace.database, run_id)
 
     def looks(self, run: RunSummary) -> Looks | None:
         """Count the looks at a run's holdout, those at other holdouts with its rows and measured prompts among them.

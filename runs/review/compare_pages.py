@@ -13,7 +13,7 @@ from ...judges.prompt import check_name
 from ...optimize.word_diff import diff_prompts
 from ..actions.compare_runs import ComparedSide, Comparison, compare_runs, parse_side
 from ..actions.run_table import RunLine
-from ..store.journal import get_run, list_runs
+from ..store.journal import list_runs
 from .app_state import AppState
 from .flip_pages import DIRECTIONS
 from .paged import Paged
@@ -48,7 +48,7 @@ def compare(state: AppState, request: Request) -> Response:
         return _offer(state, sides)
     shown: list[Beside] = []
     for side in sides:
-        line = line_of(state, get_run(state.workspace.database, side.run_id))
+        line = line_of(state, state.record(side.run_id))
         comparison, problem = None, ""
         if shown:
             try:
@@ -94,7 +94,7 @@ def comparison_of(state: AppState, before: ComparedSide, after: ComparedSide) ->
     Raises:
         InputError: See `compare_runs`.
     """
-    updated = [get_run(state.workspace.database, side.run_id).updated for side in (before, after)]
+    updated = [state.record(side.run_id).updated for side in (before, after)]
     key = (before, after, *updated, state.seal_stamp())
     return state.comparisons.get(key, lambda: compare_runs(state.workspace, before, after))
 

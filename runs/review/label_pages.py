@@ -16,7 +16,7 @@ from ...judges import InputError, OutputScale, WorkspaceError
 from ..actions.label import FLIPS, KIND, LabelSession, create_queue, list_rows, read_rows_to_label
 from ..config.options import RowOptions
 from ..reports.label_screen import REASONS, AnswerKeys
-from ..store.journal import RunRecord, get_run, list_runs
+from ..store.journal import RunRecord, list_runs
 from ..store.labels import LabelStore, counting_records
 from .app_state import AppState
 from .data_files import DATA_ENDINGS, find_data_files, resolve_data_file
@@ -197,7 +197,7 @@ def _session(state: AppState, request: Request, annotator: str) -> LabelSession:
     who = annotator.strip()[:200]
     if not who:
         raise InputError("who labels?", hint="say it on the page of queues")
-    run = get_run(state.workspace.database, request.path_params["run"])
+    run = state.record(request.path_params["run"])
     return state.sessions.get((run.run_id, who), lambda: LabelSession(state.workspace, run.run_id, who))
 
 

@@ -133,9 +133,9 @@ def test_a_defect_on_a_page_quotes_nothing_and_goes_through_the_guards(own: Made
     with Workspace(own.root) as place:
         run_id = create_run(place.database, "optimize", {"what": f"the text of a row, {KEY}"})
     with carrying(own.root) as visitor:  # raises what the application lets through
-        answer = visitor.get("/")
+        answer = visitor.get("/judges/groundedness")
         assert answer.status_code == 500
-        assert "please report it: KeyError in " in answer.text
+        assert "please report it: TypeError in " in answer.text
         assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
         assert KEY not in answer.text
         assert visitor.get(f"/runs/{own.run_id}").status_code == 200

@@ -161,6 +161,8 @@ def test_an_empty_folder_is_shown_and_left_empty(tmp_path: Path) -> None:
         assert "Nothing was run here yet" in page.get("/").text
         assert page.get("/runs/x").status_code == 404
         assert page.get("/judges/groundedness").status_code == 200
+        assert page.get("/label").status_code == page.get("/compare").status_code == 200
+        assert page.get("/label/x?annotator=a").status_code == page.get("/compare?run=x&run=y").status_code == 404
     assert list(tmp_path.iterdir()) == []
 
 

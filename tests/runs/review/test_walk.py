@@ -94,7 +94,7 @@ def test_a_harmful_hunk_is_unticked_and_the_rest_goes_through_the_gate_onto_the_
     assert looks[-1].look.after == kept.version == verdict.version
     assert (last.kind, last.config["question"]["after"]["version"]) == ("hunks", kept.version)
     assert (verdict.who, verdict.comment) == ("Ada", "lenience is not what we asked for")
-    assert page.locator("li.current code").inner_text() == kept.version
+    assert page.locator("li.current h3 code").inner_text() == kept.version
     assert complaints == []
 
 
