@@ -13,7 +13,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from ...judges import InputError, OutputScale, WorkspaceError
-from ..actions.label import FLIPS, KIND, LabelSession, create_queue, list_rows, read_rows_to_label
+from ..actions.label import LabelSession
+from ..actions.label_queue import FLIPS, KIND, create_queue, list_rows, read_rows_to_label
 from ..config.options import RowOptions
 from ..reports.label_screen import REASONS, AnswerKeys
 from ..store.journal import RunRecord, list_runs

@@ -9,12 +9,16 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from judgewright.judges import Registry, split_dataset
+from judgewright.judges import JudgePrompt, Registry, load_dataset, split_dataset
 from judgewright.runs.actions import start_run
+from judgewright.runs.actions.bench import run_bench
+from judgewright.runs.actions.label_queue import create_queue, list_rows, read_rows_to_label
 from judgewright.runs.config import Environment
+from judgewright.runs.config.options import BenchOptions, ModelOptions, RowOptions
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.review import review_app
-from judgewright.runs.store import RunConfig, RunJournal, Workspace, create_run, get_run, set_state
+from judgewright.runs.store import RunConfig, RunJournal, Workspace, create_run, get_run, list_runs, set_state
+from judgewright.runs.store.bench_config import BenchSource
 
 TOKEN = "t0ken"
 PORT = 8399
@@ -120,3 +124,58 @@ def desk(own: Made) -> Iterator[TestClient]:
     """A visitor who decides."""
     with visit(own.root) as client:
         yield client
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """A workspace with an optimization, two benchmarks of its rows, and a queue of rows without labels."""
+
+    root: Path
+    run_id: str
+    before: str
+    """The benchmark of the shipped judge."""
+    after: str
+    """That of the edited one."""
+    queue: str
+    sealed: tuple[str, ...]
+    opened: tuple[str, ...]
+
+
+def judged(place: Workspace, prompt: JudgePrompt, path: Path) -> str:
+    """Benchmark a judge on a file and return the run."""
+    options, models = BenchOptions(by="channel"), ModelOptions(model="simulated")
+    dataset = load_dataset(path, inputs=prompt.inputs, scale=prompt.scale)
+    source = BenchSource(path=path)
+    run_bench(place, prompt, dataset, options, models, Environment(), watch=lambda *_: None, source=source)
+    return list_runs(place.database)[-1].run_id
+
+
+@pytest.fixture(scope="session")
+def bench_made(made: Made, tmp_path_factory: pytest.TempPathFactory) -> Workbench:
+    """Made once, beside the run of `made`; nobody writes here."""
+    root = tmp_path_factory.mktemp("workbench") / "made"
+    shutil.copytree(made.root, root)
+    rows = [json.loads(line) for line in (root / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
+    unlabelled = root / "more.jsonl"
+    lines = [{**{k: v for k, v in row.items() if k != "label"}, "id": f"new-{row['id']}"} for row in rows[:12]]
+    unlabelled.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    prompt = Registry().get("groundedness")
+    edited = prompt.edited(criteria=f"{prompt.criteria}\n{GOOD} {ODD}", note=HOSTILE)
+    with Workspace(root) as place:
+        before, after = (judged(place, one, made.root / "rows.jsonl") for one in (prompt, edited))
+        dataset = read_rows_to_label(place.registry, unlabelled, RowOptions().as_arguments())
+        config = list_rows(dataset, path=unlabelled, reading=RowOptions().as_arguments(), again=False, seed=1)
+        queue = create_queue(place, replace(config, question=HOSTILE))
+        place.registry.keep(edited, current=False)
+        place.registry.tag(prompt, "production", by=HOSTILE)
+    return Workbench(
+        root=root, run_id=made.run_id, before=before, after=after, queue=queue, sealed=made.sealed, opened=made.opened
+    )
+
+
+@pytest.fixture
+def bench_own(bench_made: Workbench, tmp_path: Path) -> Workbench:
+    """A copy to write in."""
+    root = tmp_path / "workbench"
+    shutil.copytree(bench_made.root, root)
+    return replace(bench_made, root=root)

@@ -1,0 +1,290 @@
+"""Benchmarks, comparisons, judges and labels in the browser: true to the record, inert, sealed, entered once."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+from judgewright.judges import Registry, load_dataset
+from judgewright.judges.reliability import read_audit
+from judgewright.optimize.events import JudgeMeasured
+from judgewright.runs.actions import read_run
+from judgewright.runs.actions.label import LabelSession
+from judgewright.runs.actions.run_rows import shown_rows
+from judgewright.runs.store import LabelStore, Workspace, counting_records
+
+from .conftest import OURS, Workbench, judged, visit
+from .test_pages import Elements
+
+NEW = (
+    "/?words=groundedness&sort=change",
+    "/runs/{before}",
+    "/runs/{after}/rows",
+    "/runs/{after}/rows?column=channel&value=%3Cscript%3E",
+    "/runs/{after}/slices?column=channel",
+    "/compare",
+    "/compare?run={before}&run={after}&run={run}",
+    "/compare?run={run}:before&run={run}",
+    "/compare/flips?a={before}&b={after}",
+    "/judges",
+    "/judges/groundedness",
+    "/judges/groundedness/diff?from={first}&to={second}",
+    "/label",
+    "/label/{queue}?annotator=%3Cscript%3Ealert(1)%3C/script%3E",
+)
+"""Every page of the workbench beside the review of one run."""
+
+
+@pytest.fixture
+def reader(bench_made: Workbench) -> Iterator[TestClient]:
+    """A visitor who reads."""
+    with visit(bench_made.root) as client:
+        yield client
+
+
+@pytest.fixture
+def writer(bench_own: Workbench) -> Iterator[TestClient]:
+    """A visitor who writes, in a copy."""
+    with visit(bench_own.root) as client:
+        yield client
+
+
+def at(page: TestClient, path: str, work: Workbench) -> str:
+    """Return a page that must be there."""
+    first, second = (prompt.version for prompt in Registry(work.root / "prompts").versions("groundedness")[:2])
+    names = {"before": work.before, "after": work.after, "run": work.run_id, "queue": work.queue}
+    answer = page.get(path.format(**names, first=first, second=second))
+    assert answer.status_code == 200, answer.text
+    return answer.text
+
+
+def post(page: TestClient, path: str, **fields: str) -> tuple[int, str]:
+    """Send a form as the page itself does; return the status, and where it leads or what it says."""
+    answer = page.post(path, data=fields, headers={"origin": OURS, "sec-fetch-site": "same-origin"})
+    return answer.status_code, answer.headers.get("location") or Elements(answer.text).text
+
+
+@pytest.mark.parametrize("path", NEW)
+def test_nothing_hostile_becomes_markup_and_no_sealed_row_is_shown(
+    reader: TestClient, bench_made: Workbench, path: str
+) -> None:
+    """One script, ours; no handler, no style, no foreign address, no character that drives anything."""
+    text = at(reader, path, bench_made)
+    elements = Elements(text).found
+    assert [attrs for tag, attrs in elements if tag == "script"] == [{"src": "/static/review.js", "defer": None}]
+    assert not [tag for tag, _ in elements if tag in ("img", "iframe", "object", "embed", "base", "style")]
+    for _, attrs in elements:
+        assert not [name for name in attrs if name.startswith("on") or name == "style"]
+        for name in ("href", "action", "src", "formaction"):
+            assert (attrs.get(name) or "/").startswith(("/", "#"))
+    if "/label/" not in path:  # a row to label is one that nobody sealed yet, whatever its text
+        assert [mark for mark in bench_made.sealed if mark in text] == []
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", text)
+
+
+def test_a_benchmark_is_told_as_it_was_measured(reader: TestClient, bench_made: Workbench) -> None:
+    """Every figure of the page stands in the event; the model, the coverage and the confusion are there."""
+    text = Elements(at(reader, "/runs/{after}", bench_made)).text
+    with Workspace(bench_made.root) as place:
+        measured = read_run(place, bench_made.after).last(JudgeMeasured)
+    assert measured is not None
+    for name in ("precision", "recall", "f1", "kappa"):
+        figure = measured.benchmark["metrics"][name]
+        assert f"{figure['value']:.3f}" in text
+        assert f"{figure['low']:.3f} .. {figure['high']:.3f}" in text
+    assert f"{measured.benchmark['n']:,} labelled rows" in text
+    assert "SIMULATED" in text
+
+
+def test_the_rows_of_a_benchmark_are_those_of_its_file_less_the_sealed_ones(bench_made: Workbench) -> None:
+    """Judged again from the record alone, each verdict is the one that was measured."""
+    with Workspace(bench_made.root) as place:
+        run = read_run(place, bench_made.after)
+        rows = shown_rows(place, run)
+        calls = run.calls.done
+        assert read_run(place, bench_made.after).calls.done == calls
+    marks = " ".join(row.inputs["source"] for row in rows.judged.dataset.rows)
+    assert all(mark in marks for mark in bench_made.opened)
+    assert not any(mark in marks for mark in bench_made.sealed)
+    assert rows.sealed == len(bench_made.sealed)
+
+
+def test_the_differences_are_those_counted_by_hand(reader: TestClient, bench_made: Workbench) -> None:
+    """Precision of both on the open rows, and every row that changed sides, from the verdicts row by row."""
+    with Workspace(bench_made.root) as place:
+        sides = [shown_rows(place, read_run(place, run)).judged for run in (bench_made.before, bench_made.after)]
+    values, wrong = [], []
+    for side in sides:
+        called = [i for i, predicted in enumerate(side.predicted) if predicted]
+        values.append(np.mean([bool(side.positive[i]) for i in called]))
+        wrong.append({row.id for row, bad in zip(side.rows, side.wrong, strict=True) if bad})
+    text = at(reader, "/compare?run={before}&run={after}", bench_made)
+    line = re.search(r'<th scope="row">precision</th>(.*?)</tr>', text)
+    assert line
+    assert [f"{values[0]:.3f}", f"{values[1]:.3f}", f"{values[1] - values[0]:+.3f}"] == re.findall(
+        r'<td class="n(?: strong)?">([+-]?[\d.]+)</td>', line[1]
+    )[:3]
+    flips = at(reader, "/compare/flips?a={before}&b={after}", bench_made)
+    listed = set(re.findall(r'aria-label="Row ([^"]+)"', flips))
+    assert listed == wrong[0] ^ wrong[1]
+
+
+def test_runs_are_sorted_and_narrowed(reader: TestClient, bench_made: Workbench) -> None:
+    """By change the run with one comes first; words and kind leave what fits; what is unknown is passed over."""
+
+    def listed(query: str) -> list[str]:
+        return re.findall(r'<th scope="row"><a href="/runs/([^"]+)"', at(reader, f"/?{query}", bench_made))
+
+    assert listed("sort=change")[0] == bench_made.run_id
+    assert set(listed("kind=bench")) == {bench_made.before, bench_made.after}
+    assert listed("kind=bench&sort=started&rising=1")[0] == bench_made.before
+    assert listed("words=nothing+like+this") == []
+    assert len(listed("sort=%3Cscript%3E&page=99999999999")) == 4
+
+
+def test_a_label_is_entered_once_whatever_two_tabs_do(writer: TestClient, bench_own: Workbench) -> None:
+    """Two tabs show the same row: the second answer about it is not entered, nor a double click, nor a stale undo."""
+    path, page = f"/label/{bench_own.queue}", f"/label/{bench_own.queue}?annotator=ann"
+
+    def form() -> dict[str, str]:
+        found = Elements(writer.get(page).text).found
+        hidden = [attrs for tag, attrs in found if tag == "input" and attrs.get("type") == "hidden"]
+        return {str(a["name"]): str(a["value"]) for a in hidden if a["name"] in ("row", "record", "annotator", "shown")}
+
+    def kept() -> list[tuple[str, str, float | None]]:
+        with Workspace(bench_own.root) as place:
+            records = LabelStore(place.database).records(bench_own.queue)
+        return [(record.action, record.row_id, record.label) for record in records]
+
+    first = form()
+    assert post(writer, path, verb="label", grade="1", **first) == (303, page)
+    assert post(writer, path, verb="label", grade="0", **first) == (303, f"{page}&said=late")
+    assert kept() == [("label", first["row"], 1.0)]
+    second = form()
+    assert second["row"] != first["row"]
+    assert post(writer, path, verb="undo", **second)[1].endswith("undone")
+    assert post(writer, path, verb="undo", **second)[1].endswith("late")
+    assert post(writer, path, verb="label", grade="0", **first)[1].endswith("late")
+    again = form()
+    assert again["row"] == first["row"]
+    assert post(writer, path, verb="skip", reason="cannot tell", **again) == (303, page)
+    assert [one[0] for one in kept()] == ["label", "undo", "skip"]
+    status, said = post(writer, path, verb="label", grade="7", **form())
+    assert status == 404
+    assert "not on" in said
+    with Workspace(bench_own.root) as place:
+        session = LabelSession(place, bench_own.queue, "ann")
+        row = session.next()
+        assert row is not None
+        stale = form()
+        assert session.label(1.0, seconds=1.0)
+    assert post(writer, path, verb="label", grade="0", **stale)[1].endswith("late")
+    assert len(kept()) == 4
+
+
+def test_a_queue_is_made_labelled_and_comes_to_its_end(writer: TestClient, bench_own: Workbench) -> None:
+    """From a file of the folder to the last row, in another order than the file's; verdicts are nowhere."""
+    status, where = post(writer, "/label", data="more.jsonl", question="Supported?", second="none", annotator="bo")
+    assert status == 303
+    order: list[str] = []
+    while (row := re.search(r'name="row" value="([^"]+)"', text := writer.get(where).text)) is not None:
+        assert "Supported?" in text
+        record = re.search(r'name="record" value="(\d+)"', text)
+        assert record
+        order.append(row[1])
+        fields = {"annotator": "bo", "record": record[1], "row": row[1], "shown": "0"}
+        assert post(writer, where.partition("?")[0], verb="label", grade="1", **fields)[0] == 303
+    assert "Nothing is left to label" in text
+    assert len(order) == len(set(order)) == 12
+    assert order != sorted(order)
+    for name in ("../rows.jsonl", "/etc/passwd", ".judgewright/judgewright.db", "nothing.jsonl", ""):
+        assert post(writer, "/label", data=name, annotator="bo")[0] == 404
+    with Workspace(bench_own.root) as place:
+        queue = where.partition("?")[0].rpartition("/")[2]
+        assert len(counting_records(LabelStore(place.database).records(queue))) == 12
+
+
+def test_an_answer_is_not_lost_while_another_process_writes(writer: TestClient, bench_own: Workbench) -> None:
+    """It is said that it was not kept, with a button that sends the same again."""
+    page = f"/label/{bench_own.queue}?annotator=ann"
+    row = re.search(r'name="row" value="([^"]+)"', writer.get(page).text)
+    assert row
+    fields = {"annotator": "ann", "record": "0", "row": row[1], "shown": "0"}
+    with Workspace(bench_own.root) as place:
+        place.database.claim()
+        status, said = post(writer, page.partition("?")[0], verb="label", grade="1", **fields)
+        place.database.release()
+    assert status == 503
+    assert "not kept" in said
+    assert post(writer, page.partition("?")[0], verb="label", grade="1", **fields)[0] == 303
+
+
+def test_marks_are_what_audited_reads(writer: TestClient, bench_own: Workbench) -> None:
+    """A mark is set, changed and taken away; a row that is not shown cannot be marked."""
+    where = f"/runs/{bench_own.after}"
+    rows = re.findall(r'name="row" value="([^"]+)"', at(writer, "/runs/{after}/rows", bench_own))
+    back = f"{where}/rows?page=1#row-1"
+    assert post(writer, f"{where}/mark", row=rows[0], mark="wrong label", back=back) == (303, back)
+    assert post(writer, f"{where}/mark", row=rows[1], mark="real error", back="//evil.example/")[1] == f"{where}/rows"
+    path = next((bench_own.root / "marks").glob("rows-*.jsonl"))
+    assert {name: one.mark for name, one in read_audit(path).items()} == {
+        rows[0]: "wrong label",
+        rows[1]: "real error",
+    }
+    assert 'aria-pressed="true"' in at(writer, "/runs/{after}/rows", bench_own)
+    post(writer, f"{where}/mark", row=rows[0], mark="unclear")
+    post(writer, f"{where}/mark", row=rows[1], mark="")
+    assert {name: one.mark for name, one in read_audit(path).items()} == {rows[0]: "unclear"}
+    ids = [json.loads(line)["id"] for line in path.read_text(encoding="utf-8").splitlines()]
+    assert ids == [rows[0]]
+    sealed = re.search(r"\[mark (.+)\]", bench_own.sealed[0])
+    assert sealed
+    assert post(writer, f"{where}/mark", row=sealed[1], mark="unclear")[0] == 404
+    assert post(writer, f"{where}/mark", row=rows[0], mark="<b>")[0] == 404
+    flips = re.findall(r'name="row" value="([^"]+)"', at(writer, "/runs/{run}/flips", bench_own))
+    assert post(writer, f"/runs/{bench_own.run_id}/mark", row=flips[0], mark="wrong label")[0] == 303
+    assert flips[0] in read_audit(path)
+
+
+def test_a_version_is_labelled_made_current_and_the_way_leads_back(writer: TestClient, bench_own: Workbench) -> None:
+    """A label moves from where the page showed it, and not from elsewhere; the same for what the name means."""
+    registry = Registry(bench_own.root / "prompts")
+    old, new = (prompt.version for prompt in registry.versions("groundedness")[:2])
+    where = "/judges/groundedness"
+    moved = {"version": new, "label": "production", "verb": "put"}
+    status, said = post(writer, f"{where}/label", **moved)
+    assert (status, "somebody else decided meanwhile" in said) == (404, True)
+    assert post(writer, f"{where}/label", **moved, **{"at-production": old}) == (303, where)
+    assert registry.get("groundedness@production").version == new
+    assert registry.get("groundedness").version == old
+    assert post(writer, f"{where}/use", version=new, expected=old) == (303, where)
+    assert post(writer, f"{where}/use", version=new, expected=old)[0] == 404
+    assert registry.get("groundedness").version == new
+    assert post(writer, f"{where}/use", version=old, expected=new) == (303, where)
+    assert registry.get("groundedness").version == old
+    assert post(writer, f"{where}/label", version=new, label="production", verb="remove", expected=new)[0] == 303
+    assert registry.tags("groundedness") == ()
+    for bad in ("abcdef", "current", "../x", "<b>", ""):
+        assert post(writer, f"{where}/label", version=new, label=bad, verb="put")[0] == 404
+    for spec in ("x.yaml", "../../etc", "zzzz", ""):
+        assert post(writer, f"{where}/use", version=spec, expected=old)[0] == 404
+
+
+def test_a_benchmark_whose_file_changed_keeps_its_figures(writer: TestClient, bench_own: Workbench) -> None:
+    """The figures are those of the day; the rows are refused with the reason, and nothing else is shown for them."""
+    path = bench_own.root / "changed.jsonl"
+    lines = (Path(bench_own.root) / "rows.jsonl").read_text(encoding="utf-8").splitlines()[:40]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with Workspace(bench_own.root) as place:
+        prompt = Registry().get("groundedness")
+        run = judged(place, prompt, path)
+        assert len(load_dataset(path, inputs=prompt.inputs, scale=prompt.scale)) == 40
+    path.write_text("\n".join(lines[:39]) + "\n", encoding="utf-8")
+    assert writer.get(f"/runs/{run}").status_code == 200
+    answer = writer.get(f"/runs/{run}/rows")
+    assert answer.status_code == 404
+    assert "has changed since it was measured" in answer.text
