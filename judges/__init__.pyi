@@ -19,6 +19,7 @@ from .errors import (
 from .files.reading import load_dataset
 from .files.small_file import read_small, read_small_text
 from .files.verdicts import load_verdicts
+from .files.write_beside import write_beside
 from .instruction import Filled, Instruction, Unfilled, ask_instruction, load_instruction, number_lines, read_answer
 from .judge import VERDICT_LIMIT, JudgeSettings, judge, judge_request
 from .judged_dataset import (
@@ -46,7 +47,7 @@ from .models.tokens import estimate_tokens
 from .notebook_display import FIRST_ROWS, MOST_CHARACTERS, MOST_LINES, html_table
 from .official_split import with_holdout_file, with_split_column
 from .prompt import DATA_NOTICE, PLACEHOLDER, Example, JudgePrompt, TextLoader, load_prompt, read_prompt, render
-from .registry import KeptRule, Registry, read_rule, write_beside
+from .registry import KeptRule, Registry, read_rule
 from .reply import cut_off, read_reply, response_format, without_thinking
 from .rows import Dataset, Row, Scalar, hash_rows
 from .scale import (

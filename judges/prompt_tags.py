@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from .errors import InputError, PromptError, explain_yaml_error
 from .files.small_file import read_small_text
+from .files.write_beside import write_beside
 from .prompt import TextDumper, check_name
 
 FOLDER = "tags"
@@ -78,8 +79,6 @@ def write_tag(home: Path, label: str, version: str, *, by: str) -> PromptTag:
         InputError: It is no label.
         PromptError: The folder leads outside the workspace.
     """
-    from .registry import write_beside  # the registry reads tags
-
     folder = _folder(home)
     tag = PromptTag(
         label=check_label(label), version=version, by=by, at=datetime.now(UTC).isoformat(timespec="seconds")

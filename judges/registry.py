@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
@@ -16,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from . import prompts
 from .errors import InputError, PromptError, explain_yaml_error
 from .files.small_file import read_small_text
+from .files.write_beside import write_beside
 from .prompt import JudgePrompt, TextDumper, check_name, load_prompt, read_prompt
 from .prompt_tags import PromptTag, check_label, read_tags, remove_tag, write_tag
 from .scale import DecisionRule
@@ -321,22 +321,6 @@ def _require_own(fitted: KeptRule, prompt: JudgePrompt, what: str) -> None:
 
 def _prompt_files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("*.yaml") if not path.name.endswith(_RULE))
-
-
-def write_beside(path: Path, text: str) -> None:
-    """Write a whole file under another name beside the path, flush it to disk, and rename it to the path.
-
-    A crash leaves the old file or the new one, never a part. It does not keep two writers from
-    overwriting each other.
-    """
-    # A new file under a name that nobody can know, so that a link put there beforehand is not followed.
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
-    with temporary.open("x", encoding="utf-8", newline="\n") as file:
-        file.write(text)
-        file.flush()
-        # Or a crash after the rename may leave an empty file under the right name.
-        os.fsync(file.fileno())
-    temporary.replace(path)
 
 
 def _shipped_names() -> tuple[str, ...]:

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
+from ..files.write_beside import write_beside
 from ..judged_dataset import IntArray, JudgedDataset
-from ..registry import write_beside
 from ..verdict import Verdict
 
 

@@ -31,7 +31,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraint
 
 from ..errors import InputError, ModelError, UnreachedError, Waiting, explain_yaml_error, shortened
 from ..files.small_file import read_small
-from ..registry import write_beside
+from ..files.write_beside import write_beside
 from .base_url import checked_url
 from .exchange_folder import URL, RequestFile, answers_any, shown
 from .response_body import sdk_errors

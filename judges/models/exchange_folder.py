@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import orjson
 
 from ..errors import InputError, ModelError
-from ..registry import write_beside
+from ..files.write_beside import write_beside
 from .model import Completion, Request
 from .wire import REFUSABLE, read_answering_fault, read_completion, read_fault
 

@@ -18,12 +18,12 @@ import numpy as np
 
 from ..errors import InputError
 from ..files.audited_labels import MARKS, Finding, read_audit, reviewed
+from ..files.write_beside import write_beside
 from ..judged_dataset import JudgedDataset
 from ..metrics import Estimate
 from ..metrics.benchmark import Benchmark, measure
 from ..metrics.catalog import NO_ROWS
 from ..notebook_display import html_table
-from ..registry import write_beside
 from ..rows import Dataset, Mark, Row
 from ..verdict import Verdict
 from .cluster_bootstrap import mean_over_rows

@@ -186,7 +186,7 @@ def import_(
 
     NAME is a judge of the installed tool, a file, or an export of ours. The wording stays the tool's.
     """
-    from ...judges.registry import write_beside
+    from ...judges.files.write_beside import write_beside
     from ...judges.scale import parse_label_scale
     from ..imports import ImportOptions, import_judge
 

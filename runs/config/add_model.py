@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...judges import InputError
-from ...judges.registry import write_beside
+from ...judges.files.write_beside import write_beside
 from .models_file import ModelEntry, read_entries, read_user_models
 
 

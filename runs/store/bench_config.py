@@ -27,7 +27,7 @@ class BenchSource:
     """The file that a benchmark's rows come from, and how it was read."""
 
     path: Path
-    reading: Mapping[str, Any] = field(default_factory=dict)  # Any: JSON
+    reading: Mapping[str, Any] = field(default_factory=dict[str, Any])  # Any: JSON
     """Arguments of `load_dataset`; `label_scale` as text."""
     slice: str = ""
     """The predicate whose rows were measured; empty for all rows."""
@@ -47,7 +47,7 @@ class BenchConfig:
     data: str = ""
     """The file, with its whole path; empty for rows that came from Python's memory."""
     data_hash: str = ""
-    reading: Mapping[str, Any] = field(default_factory=dict)  # Any: JSON
+    reading: Mapping[str, Any] = field(default_factory=dict[str, Any])  # Any: JSON
     slice: str = ""
     confidence: str = "ask"
     max_tokens: int | None = None
@@ -139,7 +139,8 @@ class BenchConfig:
             )
         prompt = self.prompt_judged
         stated = self.reading.get("label_scale")
-        how = {**self.reading, "label_scale": parse_label_scale(stated) if stated else None}
+        scale = parse_label_scale(stated) if stated else None
+        how: dict[str, Any] = {**self.reading, "label_scale": scale}  # Any: arguments of `load_dataset`
         rows = load_dataset(Path(self.data), inputs=prompt.inputs, scale=prompt.scale, **how)
         if self.slice:
             rows = rows_in_slice(rows, parse_predicate(self.slice))

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from ...judges import InputError, Model
 from ...judges.files.small_file import read_small
-from ...judges.registry import write_beside
+from ...judges.files.write_beside import write_beside
 from .workspace import Workspace
 
 _MOST_BYTES = 1_000_000
