@@ -74,7 +74,7 @@ class AppState:
         self.bench_rows = Kept[BenchRows](KEPT_FLIPS)
         self.slices = Kept[dict[str, Benchmark]](KEPT_SLICES)
         self.comparisons = Kept[Comparison](KEPT_FLIPS)
-        self.sessions = Kept[LabelSession](KEPT_SESSIONS)
+        self.sessions = Kept[tuple[LabelSession, tuple[str, ...]]](KEPT_SESSIONS)
         self.labelling = Lock()
         """Held from reading which row is next to keeping its label."""
         self._rows: OrderedDict[str, Rows] = OrderedDict()

@@ -16,7 +16,7 @@ from ...judges import InputError, OutputScale, WorkspaceError
 from ..actions.label import LabelSession
 from ..actions.label_queue import FLIPS, KIND, create_queue, list_rows, read_rows_to_label
 from ..config.options import RowOptions
-from ..reports.label_screen import REASONS, AnswerKeys
+from ..reports.label_screen import REASONS, AnswerKeys, reading_order
 from ..store.journal import RunRecord, list_runs
 from ..store.labels import LabelStore, counting_records
 from .app_state import AppState
@@ -100,7 +100,7 @@ def make(state: AppState, request: Request) -> Response:
 
 def row(state: AppState, request: Request) -> Response:
     """Show the row to label now; nothing of any judge is on the page."""
-    session = _session(state, request, request.query_params.get("annotator", ""))
+    session, order = _session(state, request, request.query_params.get("annotator", ""))
     with state.labelling:
         shown, last = session.next(), session.last_record
         progress = session.progress()
@@ -115,7 +115,7 @@ def row(state: AppState, request: Request) -> Response:
             "label_row.html",
             session=session,
             row=shown,
-            inputs=sorted(shown.inputs.items(), key=lambda item: len(item[1])) if shown else (),
+            inputs=[(name, shown.inputs[name]) for name in order] if shown else (),
             longest=LONGEST,
             last=last,
             progress=progress,
@@ -132,7 +132,7 @@ def row(state: AppState, request: Request) -> Response:
 
 def answer(state: AppState, request: Request) -> Response:
     """Keep what an annotator said of a row, unless another window was quicker."""
-    session = _session(state, request, field_of(request, "annotator"))
+    session, _ = _session(state, request, field_of(request, "annotator"))
     verb, row_id, record = field_of(request, "verb"), field_of(request, "row"), field_of(request, "record")
     if not (record.isascii() and record.isdigit() and len(record) < 16):
         raise InputError("the form does not say what it was shown after")
@@ -194,12 +194,18 @@ def _keep(session: LabelSession, request: Request, verb: str, row_id: str) -> st
     return "" if session.label(grade, seconds=seconds) else "late"
 
 
-def _session(state: AppState, request: Request, annotator: str) -> LabelSession:
+def _session(state: AppState, request: Request, annotator: str) -> tuple[LabelSession, tuple[str, ...]]:
+    """Return an annotator's session at a queue, and the order in which its texts are read."""
     who = annotator.strip()[:200]
     if not who:
         raise InputError("who labels?", hint="say it on the page of queues")
     run = state.record(request.path_params["run"])
-    return state.sessions.get((run.run_id, who), lambda: LabelSession(state.workspace, run.run_id, who))
+
+    def begin() -> tuple[LabelSession, tuple[str, ...]]:
+        session = LabelSession(state.workspace, run.run_id, who)
+        return session, reading_order(session.rows)
+
+    return state.sessions.get((run.run_id, who), begin)
 
 
 def _seconds(shown: str) -> float:
