@@ -6,7 +6,7 @@ A text that fits is shown whole. Sizes are bytes of UTF-8.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from ..judges import Row
@@ -23,6 +23,7 @@ _NEXT_BEST = 3
 """Sentences shown for each sentence of the question before what stands around them."""
 _ALIKE = 85.0
 """Per cent of a quotation's letters that must stand in a row, so that a slip of the judge's does not hide its place."""
+_WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NAME = re.compile(r"(?<![.!?:\n\"'“‘] )(?<!^)\b[A-Z][a-z]{2,}\b")
 _QUOTED = re.compile(r"[\"“”«»„]([^\"“”«»„]{12,})[\"“”«»„]")
@@ -100,9 +101,34 @@ def shown_inputs(row: Row, rationale: str, focus: str, limit: int) -> dict[str, 
         text = " ".join(row.inputs[name].split())
         # What a short text leaves of its share goes to the longer ones after it.
         share = left // (len(names) - position)
-        shown[name] = text if size(text) <= share else windows(text, quotes=quotes, question=question, limit=share)
+        if size(text) <= share:
+            shown[name] = text
+        elif name == focus and len(names) > 1:
+            # An error is in something that the focus says: most of the room, and what has least support first.
+            others = [row.inputs[other] for other in names if other != focus]
+            shown[name] = least_supported(text, others=others, limit=limit * 2 // 3)
+        else:
+            shown[name] = windows(text, quotes=quotes, question=question, limit=share)
         left -= size(shown[name])
     return {name: shown[name] for name in row.inputs}
+
+
+def least_supported(text: str, *, others: Sequence[str], limit: int) -> str:
+    """Return a text in at most `limit` bytes: the sentences that the other texts of the row support least."""
+    if size(text) <= limit:
+        return text
+    sentences = _sentences(text)
+    sources = [_words(sentence) for other in others for sentence in _sentences(other)]
+    support: list[float] = []
+    for sentence in sentences:
+        words = _words(sentence)
+        support.append(max((len(words & source) / len(words) for source in sources), default=0.0) if words else 1.0)
+    order = sorted(range(len(sentences)), key=lambda i: support[i])
+    return _joined(text, sentences, order, limit)
+
+
+def _words(sentence: str) -> set[str]:
+    return set(_WORD.findall(sentence.casefold()))
 
 
 def windows(text: str, *, quotes: Sequence[str], question: str, limit: int) -> str:
@@ -117,14 +143,17 @@ def windows(text: str, *, quotes: Sequence[str], question: str, limit: int) -> s
         question: What the text is held against.
         limit: Bytes.
     """
+    sentences = _sentences(text)
+    return _joined(text, sentences, _in_order(sentences, quotes, question) if sentences else (), limit)
+
+
+def _joined(text: str, sentences: Sequence[str], order: Iterable[int], limit: int) -> str:
+    """Join the first sentences in an order that fit into `limit` bytes, as they stand in the text."""
     if limit < LEAST:
         return ""
-    sentences = _sentences(text)
-    if not sentences:
-        return cut(text, limit)
     chosen: set[int] = set()
     left = limit
-    for i in _in_order(sentences, quotes, question):
+    for i in order:
         cost = size(sentences[i]) + size(GAP)
         if i not in chosen and cost <= left:
             chosen.add(i)
