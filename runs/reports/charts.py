@@ -249,7 +249,8 @@ def reliability(before: Sequence[Bin], after: Sequence[Bin] = ()) -> str:
     Args:
         before, after: As `bins_of_verdicts` gives them.
     """
-    sides = [("before", ORANGE, before, -2.5), *([("after", BLUE, after, 2.5)] if after else [])]
+    first = ("before", ORANGE, before, -2.5) if after else ("the judge", BLUE, before, 0.0)
+    sides = [first, *([("after", BLUE, after, 2.5)] if after else [])]
     told = "; ".join(
         f"{name}, {b.low:.2g} to {b.high:.2g}: {b.share.n} rows, {number(b.share.value, 2)} positive"
         for name, _, bins, _ in sides

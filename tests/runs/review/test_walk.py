@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,14 @@ PATIENCE = 600_000
 @pytest.fixture
 def link(own: Made) -> Iterator[str]:
     """The link that the command prints."""
-    command = [sys.executable, "-c", SERVE, "--port", "0", "--workspace", str(own.root)]
+    with serving(own.root) as printed:
+        yield printed
+
+
+@contextmanager
+def serving(root: Path) -> Iterator[str]:
+    """Run the command, and yield the link that it prints."""
+    command = [sys.executable, "-c", SERVE, "--port", "0", "--workspace", str(root)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         yield server.stdout.readline().strip()
