@@ -184,11 +184,11 @@ def without_thinking(text: str) -> str:
 
 
 def _plain_object(text: str, names: tuple[str, ...]) -> _Objects | None:
-    """Read a reply that is one flat object without escapes, as nearly all are; None where it is anything else.
+    """Read a reply that is one flat object, as nearly all are; None where it is anything else.
 
     It says what `_objects` says, in a tenth of its time. A field that stands twice shows in the number of quotes.
     """
-    if not text.startswith("{") or "\\" in text:
+    if not text.startswith("{"):
         return None
     try:
         body = orjson.loads(text)
@@ -203,10 +203,19 @@ def _plain_object(text: str, names: tuple[str, ...]) -> _Objects | None:
             body[name] = float(value)
         elif kind is not float and kind is not bool and value is not None:
             return None
-    if text.count('"') != quotes:
+    if _count_quotes(text) != quotes:
         return None
     scored = any(name in body for name in names)
     return _Objects(body if scored else None, some=True, broken=False)
+
+
+def _count_quotes(text: str) -> int:
+    """Count the quotes of a JSON text that open or close a string: those that are not escaped."""
+    if "\\" not in text:
+        return text.count('"')
+    # A backslash that is escaped itself escapes nothing.
+    text = text.replace("\\\\", "")
+    return text.count('"') - text.count('\\"')
 
 
 def _objects(text: str, names: tuple[str, ...]) -> _Objects:

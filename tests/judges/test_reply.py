@@ -119,6 +119,27 @@ def test_a_score_that_stands_twice_counts_only_where_both_are_the_same(text: str
     assert score(text) == expected
 
 
+_NAMES = st.sampled_from(['"score"', '"reason"', '"sc\\u006fre"', '"a\\"b"', '"\\\\"'])
+_WRITTEN = st.one_of(
+    st.sampled_from(["1", "2", "0.5", "null", "true", '"2"', '"\\\\"', '"\\\\\\""', '"\\ud800"', '", \\"score\\": 3"']),
+    st.text(alphabet='a"\\\n{}é', max_size=8).map(json.dumps),
+)
+
+
+@given(st.lists(st.tuples(_NAMES, _WRITTEN), min_size=1, max_size=5))
+@settings(max_examples=300)
+def test_a_reply_that_is_one_object_reads_as_it_does_after_a_word(fields: list[tuple[str, str]]) -> None:
+    """Quoted evidence has escapes; a field that stands twice is seen however it and its neighbours are spelled."""
+    text = "{" + ", ".join(f"{name}: {value}" for name, value in fields) + "}"
+    one, other = (read_reply(judge(), Completion(text=said)) for said in (text, f"So {text}"))
+    if isinstance(one, Verdict):
+        assert isinstance(other, Verdict)
+        assert (one.score, one.confidence, one.rationale) == (other.score, other.confidence, other.rationale)
+    else:
+        assert isinstance(other, Unscored)
+        assert one.reason == other.reason
+
+
 def test_what_stands_twice_is_named() -> None:
     """In the detail of the unscored row; a doubtful confidence is not stated, and the last reason is kept."""
     answer = read_reply(judge(), Completion(text='{"score": 1, "score": 0}'))
