@@ -24,6 +24,7 @@ from .losses.reading import ModelReading, read_by_model
 from .minibatch import minibatch
 from .proposers.fewshot import FewShot
 from .proposers.gepa import Gepa
+from .proposers.guidelines import Guidelines
 from .proposers.human import HumanEdit
 from .proposers.mipro import Mipro
 from .proposers.prompt_parts import PARTS, Part
@@ -59,6 +60,7 @@ __all__ = [
     "Goal",
     "Guard",
     "GuardResult",
+    "Guidelines",
     "HumanEdit",
     "HunkReport",
     "Journal",

@@ -32,8 +32,9 @@ from .losses.classes import Classes
 from .losses.loss import RETURNS
 from .losses.objective import Objective
 from .losses.request import LISTED_PAIRS, loss_request, scale_facts, slice_facts
-from .proposers import FewShot, Gepa, HumanEdit, Mipro, Proposer, Rewrite, TextGrad
+from .proposers import FewShot, Gepa, Guidelines, HumanEdit, Mipro, Proposer, Rewrite, TextGrad
 from .proposers.demonstrations import MAX_CHARS
+from .proposers.guidelines import EACH, MOST_REASONS, REASON_BYTES, ROW_BYTES, RULE_BYTES
 from .proposers.textgrad import MOMENTUM
 from .proposers.texts import TEXT_LIMIT
 from .pruning import ablation_rows, most_pruned, prunes
@@ -53,6 +54,8 @@ _BRIEF_SHARE = 2
 _RESENT = 3
 """Tokens that the estimate may make of one token of a reply, when the reply is part of the next request."""
 _SLICE_TOKENS = 500
+_LINE_BYTES = 300
+"""What stands around a reason or a rule in its line: names of inputs, a number, a grade."""
 _MOST_SHOWN = 16
 """Demonstrations that a candidate is taken to show at most, for the template around each."""
 
@@ -136,6 +139,10 @@ class StepBound:
     """Calls of both kinds together, whichever they are."""
     again: int = 0
     """Optimizer calls among these that only follow an unusable reply."""
+    once: int = 0
+    """Optimizer calls that the first proposal makes beside these; later ones find them cached."""
+    once_again: int = 0
+    """Calls among these that only follow an unusable reply."""
     request: int | None = 0
     """Tokens of one optimizer request; None where they are not bounded."""
     reply: int = 0
@@ -174,6 +181,19 @@ def bound_proposal(planned: PlannedRun) -> StepBound | None:
                 request=request,
                 reply=planned.text_limit,
             )
+        case Guidelines():
+            batches = -(-min(MOST_REASONS, len(planned.parts.training)) // EACH)
+            shown = 2 * token_cap(planned.prompt) + _BRIEF_SHARE * planned.settings.brief_tokens
+            notes = EACH * (ROW_BYTES + REASON_BYTES + _LINE_BYTES)
+            rules = MOST_REASONS * (RULE_BYTES + _LINE_BYTES)
+            return StepBound(
+                optimizer=1 + proposer.retries,
+                again=proposer.retries,
+                once=batches * (1 + proposer.retries),
+                once_again=batches * proposer.retries,
+                request=_FRAME_TOKENS + max(shown + rules // 2, notes // 2),
+                reply=planned.text_limit,
+            )
         case FewShot():
             # A demonstration has at most so many characters; four bytes are the most of one.
             request = _FRAME_TOKENS + 2 * token_cap(planned.prompt) + 2 * MAX_CHARS
@@ -208,7 +228,7 @@ def bound_run(planned: PlannedRun) -> tuple[Asked, ...] | None:
     )
     more = _growth(planned)
     # A search may try what the invariants would refuse, however long.
-    bounded = isinstance(planned.proposer, TextGrad | Rewrite | HumanEdit)
+    bounded = isinstance(planned.proposer, TextGrad | Rewrite | Guidelines | HumanEdit)
     trial = sizes.longest + more if bounded else None
     candidates = settings.steps * planned.candidates
     batch = min(settings.batch_rows(validation.calls), train.calls)
@@ -293,6 +313,9 @@ def count_exchanges(planned: PlannedRun, *, judge: bool, optimizer: bool) -> int
             each = len(proposer.parts) + 1 + proposer.retries
         case Rewrite():
             each = 1 + proposer.retries
+        case Guidelines():
+            each = 1 + proposer.retries
+            count += (1 + proposer.retries) * (optimizer and settings.steps > 0)
         case HumanEdit():
             each = 0
         case _:
@@ -365,18 +388,19 @@ def _asks_for_loss(settings: RunSettings) -> bool:
 
 
 def _proposal_lines(step: StepBound, times: int, trial: int | None, reply: int | None) -> list[Asked]:
+    once = step.once if times else 0
     kinds: tuple[tuple[Who, int, int | None, int | None], ...] = (
-        ("optimizer", step.optimizer, step.request, step.reply),
-        ("judge", step.judge, trial, reply),
-        ("either", step.either, None, None),
+        ("optimizer", times * step.optimizer + once, step.request, step.reply),
+        ("judge", times * step.judge, trial, reply),
+        ("either", times * step.either, None, None),
     )
     return [
         Asked(
             what="proposals",
             who=who,
-            calls=times * calls,
-            tokens_in=None if request is None else times * calls * request,
-            tokens_out=None if request is None or out is None else times * calls * out,
+            calls=calls,
+            tokens_in=None if request is None else calls * request,
+            tokens_out=None if request is None or out is None else calls * out,
             longest=request or 0,
         )
         for who, calls, request, out in kinds
@@ -408,6 +432,8 @@ def draw_runs(planned: PlannedRun, *, draws: int = DRAWS, seed: int = 0) -> Draw
     optimizer = np.zeros(draws, np.int64)
     if _asks_for_loss(settings):
         optimizer += 1 + rng.binomial(RETURNS, again)
+    if settings.steps:
+        optimizer += step.once - step.once_again + rng.binomial(step.once_again, again)
     entered = np.zeros(draws, np.int64)
     changed = np.zeros(draws, np.bool_)
     batch = min(settings.batch_rows(validation), train)

@@ -146,6 +146,20 @@ def require_probabilities(judged: JudgedDataset, objective: Objective) -> None:
             )
 
 
+def require_reasons(dataset: Dataset, column: str) -> None:
+    """Make sure that annotators gave reasons, where they are what a proposer learns from.
+
+    Raises:
+        InputError: The column is missing, or empty.
+    """
+    require_column(dataset, column)
+    if not any(str(row.meta.get(column) or "").strip() for row in dataset.rows):
+        raise InputError(
+            f"no row has a reason in the column {column!r}",
+            hint="another --proposer needs none; `rewrite` and `textgrad` read what reasons there are",
+        )
+
+
 def require_judging(prompt: JudgePrompt, settings: RunSettings) -> None:
     """Make sure, before anything is spent, that a judge can be asked in the way that the settings say.
 

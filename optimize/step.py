@@ -34,8 +34,8 @@ from .racing.race import DropReason, RaceResult, Standing, run_race
 from .racing.schedule import RaceSettings
 from .search_state import SearchState
 
-WITHOUT_ROLES = ("human", "fewshot")
-"""Proposers that read no brief."""
+WITHOUT_ROLES = ("human", "fewshot", "guidelines")
+"""Proposers that are told no role: what they add does not come of one."""
 UNTRIED = "not tried"
 """The result of a proposal until the step has one for it."""
 _LOST: Mapping[DropReason, str] = {
@@ -149,6 +149,7 @@ class Step:
         """Ask for the step's proposals, keep the prompt of each that may be tried, and say which rows were shown."""
         entries: list[_Entry] = []
         briefs = [self._brief(plan) for plan in plans]
+        quoted = [id_ for brief in briefs for id_ in brief.quoted]
         first = (self.number - 1) * self._candidates + 1
         tasks = [partial(self._propose, brief, first + k) for k, brief in enumerate(briefs)]
         for k, (plan, proposal) in enumerate(zip(plans, ask_together(tasks), strict=True)):
@@ -162,7 +163,8 @@ class Step:
             else:
                 self._check(entry, proposal, entries)
             entries.append(entry)
-        return entries, tuple(dict.fromkeys(id_ for brief in briefs for id_ in brief.quoted))
+            quoted += () if isinstance(proposal, NoProposal) else proposal.quoted
+        return entries, tuple(dict.fromkeys(quoted))
 
     def _check(self, entry: _Entry, proposal: Proposal, others: Sequence[_Entry]) -> None:
         """Let a proposal's prompt in unless it breaks an invariant or was tried before."""

@@ -17,6 +17,7 @@ from typing import Any
 from ..models.model import Completion, Message, Request, TokenLogprob
 from .critic import Critic
 from .fields import FieldFinder, Pair, outside
+from .guidelines import GuidelineWriter
 from .judge import Demonstration, Judge, position_of
 from .loss_writer import LossWriter, asks_for_loss
 from .prompt import Instructions, PromptReader, Scale, properties_of
@@ -45,6 +46,7 @@ class Simulated:
         self._writer = Writer(self._rules, self._critic, self._finder, self._prompts)
         self._losses = LossWriter(self._rules, self._finder)
         self._tasks = TaskWriter(self._rules, self._finder)
+        self._guidelines = GuidelineWriter(self._rules, self._critic, self._writer, self._finder, self._prompts)
         self._prompt_cache: dict[tuple[str, ...], tuple[Instructions, list[Demonstration]]] = {}
         self._lock = threading.Lock()
 
@@ -106,6 +108,8 @@ class Simulated:
         user = next((m.content for m in reversed(messages) if m.role == "user"), "")
         seed = "\0".join((*(f"{m.role}\0{m.content}" for m in messages), str(repeat)))
         if (reply := self._tasks.write(system, user)) is not None:
+            return reply, ()
+        if (reply := self._guidelines.write(system, user, seed)) is not None:
             return reply, ()
         if (instruction := basic_instruction(system, user)) is not None:
             return self._writer.instruct(instruction, seed), ()

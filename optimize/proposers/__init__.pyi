@@ -4,6 +4,7 @@ from .dspy_run import metric, refuse_names, row_example, run_search
 from .dspy_search import Search, prompt_from
 from .fewshot import FewShot, tuning_rows
 from .gepa import Gepa
+from .guidelines import Guidelines, rows_with_reasons
 from .human import HumanEdit
 from .mipro import Mipro
 from .prompt_parts import PARTS, Part, show_prompt
@@ -23,6 +24,7 @@ __all__ = [
     "Demonstration",
     "FewShot",
     "Gepa",
+    "Guidelines",
     "HumanEdit",
     "Mipro",
     "NoProposal",
@@ -46,6 +48,7 @@ __all__ = [
     "read_tagged",
     "refuse_names",
     "row_example",
+    "rows_with_reasons",
     "run_search",
     "show_prompt",
     "tuning_rows",

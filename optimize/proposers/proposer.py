@@ -21,6 +21,8 @@ class Proposal:
     """What was found wrong with the prompt, or what was tried, in words."""
     tries: int = 1
     """How many replies it took to get a usable text."""
+    quoted: tuple[str, ...] = ()
+    """Ids of the training rows that the optimizer model was shown beside those of the brief."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ from ..store.journal import RunJournal, create_run, run_session, set_config
 from ..store.ledger import HoldoutLedger
 from ..store.run_clients import open_exchange, open_run_clients
 from ..store.run_command import command_of
-from ..store.run_config import RunConfig, open_proposer
+from ..store.run_config import RunConfig, open_proposer, require_what_is_read
 from ..store.sides import enter_sides
 from ..store.workspace import Workspace
 from .read_objective import saved_slices, settle_objective
@@ -142,6 +142,7 @@ def _with_reading(workspace: Workspace, config: RunConfig, dataset: Dataset, env
 def pin_config(workspace: Workspace, config: RunConfig) -> tuple[RunConfig, Dataset]:
     """Read the rows, and write into the configuration what a run keeps of its start: the rows' hash, the kept rule."""
     dataset = config.dataset()
+    require_what_is_read(config, dataset)
     exchange = None if config.exchange is None else str(Path(config.exchange).resolve())
     holdout = None if config.holdout is None else str(Path(config.holdout).resolve())
     audited = None if config.audited is None else str(Path(config.audited).resolve())

@@ -36,7 +36,7 @@ from ..config.options import Via
 from ..store.calls import CallStore
 from ..store.ledger import HoldoutLedger
 from ..store.model_tests import find_test
-from ..store.run_config import RunConfig, open_proposer
+from ..store.run_config import RunConfig, open_proposer, require_what_is_read
 from ..store.sides import sides_beside
 from ..store.workspace import Workspace
 from .bench import describe_parameters
@@ -190,6 +190,7 @@ def _read_plan(workspace: Workspace, config: RunConfig, environment: Environment
     """Read everything the run would start from, and refuse what it would refuse."""
     require_judging(config.judge, config.settings())
     dataset = config.dataset()
+    require_what_is_read(config, dataset)
     if kept := workspace.registry.kept_rule(config.judge):
         config = replace(config, rule=kept.rule.to_json())
     proposer = open_proposer(config)

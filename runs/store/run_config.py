@@ -25,6 +25,7 @@ from ...optimize import (
     PARTS,
     FewShot,
     Gepa,
+    Guidelines,
     HumanEdit,
     Mipro,
     ObjectiveWords,
@@ -36,6 +37,7 @@ from ...optimize import (
     parse_loss,
 )
 from ...optimize.options import GateOptions, SearchOptions, option_fields, spelling
+from ...optimize.settings import require_reasons
 from ..config.options import PROPOSERS, OptimizeOptions, ProposerOptions, RowOptions, Via
 
 
@@ -210,6 +212,8 @@ def open_proposer(config: RunConfig) -> Proposer:
             return TextGrad(parts=parts, gradients=config.gradients, temperature=config.temperature)
         case "rewrite":
             return Rewrite(temperature=config.temperature)
+        case "guidelines":
+            return Guidelines()
         case "fewshot":
             return _with_calls(FewShot(), config.step_calls)
         case "gepa":
@@ -218,6 +222,16 @@ def open_proposer(config: RunConfig) -> Proposer:
             return _with_calls(Mipro(), config.step_calls)
         case _:
             return HumanEdit(edit=load_prompt(config.edit or "", origin="the edit"))
+
+
+def require_what_is_read(config: RunConfig, dataset: Dataset) -> None:
+    """Make sure, before a run starts, that its proposer finds in the rows what it learns from.
+
+    Raises:
+        InputError: It learns from annotators' reasons, and there are none.
+    """
+    if config.proposer == "guidelines" and config.explanation is not None:
+        require_reasons(dataset, config.explanation)
 
 
 def _with_calls(proposer: FewShot | Gepa | Mipro, calls: int | None) -> Proposer:
@@ -237,6 +251,11 @@ def _require_sense(config: RunConfig) -> None:
         if changed and option.proposers and config.proposer not in option.proposers:
             owners = " or ".join(option.proposers)
             raise InputError(f"{spelling(field)} belongs to --proposer {owners}, not to {config.proposer}")
+    if config.proposer == "guidelines" and config.explanation is None:
+        raise InputError(
+            "--proposer guidelines learns from annotators' reasons",
+            hint="name the column that has them with --explanation COLUMN",
+        )
     if config.proposer == "human" and config.edit is None:
         raise InputError("--proposer human needs the edited prompt", hint="give its YAML file with --edit FILE")
     unknown = sorted({*config.parts} - {*PARTS})

@@ -26,7 +26,7 @@ from judgewright.optimize import (
     optimize,
     read_objective,
 )
-from judgewright.optimize.proposers import FewShot, Gepa, HumanEdit, Mipro, Proposer, Rewrite
+from judgewright.optimize.proposers import FewShot, Gepa, Guidelines, HumanEdit, Mipro, Proposer, Rewrite
 from judgewright.runs.demo import write_demo_rows
 
 from .in_memory import MemoryJournal, MemoryLedger
@@ -170,6 +170,29 @@ def test_every_proposer_has_a_bound_that_holds(rows: Dataset, kind: type, calls:
     assert judge.calls <= most(lines, "judge")[0]
     assert optimizer.calls <= most(lines, "optimizer")[0]
     assert judge.calls + optimizer.calls <= sum(line.calls for line in lines)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_guidelines_stay_within_their_bound(rows: Dataset, seed: int) -> None:
+    """Reasons are distilled once a run, whatever the number of proposals, by a model that answers or never does."""
+    noted = tuple(replace(row, meta={**row.meta, "note": "A name or a number is wrong."}) for row in rows.rows)
+    retries = seed % 3
+    run = made(replace(rows, rows=noted), seed, Guidelines(retries=retries), explanation="note", steps=3)
+    lines, step, drawn = bound_run(run), bound_proposal(run), draw_runs(run)
+    assert lines is not None
+    assert step is not None
+    assert drawn is not None
+    judge, optimizer = Weighed(Simulated()), Weighed(Optimizer(("simulated", "nonsense")[seed % 2]))
+    stats = carry_out(run, judge, optimizer)
+    for done, model, who in ((stats[0], judge, "judge"), (stats[1], optimizer, "optimizer")):
+        calls, tokens_in, tokens_out = most(lines, who)
+        assert done.calls <= calls
+        assert max(done.tokens_in, model.reserved) <= tokens_in
+        assert done.tokens_out <= tokens_out
+    assert optimizer.longest.get("optimizer", 0) <= (step.request or 0)
+    assert drawn.optimizer.max() <= most(lines, "optimizer")[0]
+    if seed % 2 == 0:
+        assert stats[1].calls <= most(lines, "optimizer")[0] // (1 + retries) + 6
 
 
 def test_a_proposer_nobody_counted_has_no_bound(rows: Dataset) -> None:

@@ -24,6 +24,7 @@ from judgewright.optimize import (
     Brief,
     FewShot,
     Gepa,
+    Guidelines,
     HumanEdit,
     Mipro,
     NoProposal,
@@ -55,6 +56,7 @@ PROPOSERS: dict[str, Proposer] = {
     "fewshot": FewShot(calls=100),
     "gepa": Gepa(calls=80),
     "mipro": Mipro(calls=80),
+    "guidelines": Guidelines(),
     "human": HumanEdit(edit=EDIT),
 }
 
@@ -137,7 +139,9 @@ def run_with(
 def test_every_proposer_runs_to_a_decision_and_shows_no_row_it_may_not(name: str, data: Dataset) -> None:
     """Sealed rows reach no optimizer; a demonstration in any request is a training row, never one of validation."""
     model = Overheard()
-    outcome, steps = run_with(data, PROPOSERS[name], model, steps=4)
+    noted = tuple(replace(row, meta={**row.meta, "note": "A number or a name is another one."}) for row in data.rows)
+    column = {"explanation": "note"} if name == "guidelines" else {}
+    outcome, steps = run_with(replace(data, rows=noted), PROPOSERS[name], model, steps=4, **column)
     assert len(steps) == 4
     assert all(step["result"] for step in steps)
     assert any("version" in step for step in steps), steps

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from judgewright.judges import InputError, Registry
-from judgewright.optimize import FewShot, Gepa, HumanEdit, Mipro, Rewrite, TextGrad
+from judgewright.optimize import FewShot, Gepa, Guidelines, HumanEdit, Mipro, Rewrite, TextGrad
 from judgewright.runs.cli import main
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import PROPOSERS, RunConfig, open_proposer
@@ -23,6 +23,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("JUDGEWRIGHT_WORKSPACE", raising=False)
     write_demo_rows(tmp_path / "rows.jsonl", documents=60)
+    rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
+    noted = [json.dumps(row | {"why": "A number or a name is not the source's."}) for row in rows]
+    (tmp_path / "noted.jsonl").write_text("\n".join(noted), encoding="utf-8")
     edit = PROMPT.edited(criteria=PROMPT.criteria + "\nNumbers must match.")
     (tmp_path / "edit.yaml").write_text(edit.to_yaml(), encoding="utf-8")
     return tmp_path
@@ -37,10 +40,10 @@ def run(*arguments: str) -> int:
     return 0
 
 
-def optimize(*options: str) -> int:
+def optimize(*options: str, rows: str = "noted.jsonl") -> int:
     """Optimize in one step."""
     said = ("--model", "simulated", "--objective", "raise precision")
-    plain = ("optimize", "groundedness", "rows.jsonl", *said, "--steps", "1", "--json")
+    plain = ("optimize", "groundedness", rows, *said, "--steps", "1", "--json")
     return run(*plain, *options)
 
 
@@ -50,6 +53,7 @@ OPTIONS: dict[str, Sequence[str]] = {
     "fewshot": ("--step-calls", "60"),
     "gepa": ("--step-calls", "60"),
     "mipro": ("--step-calls", "80"),
+    "guidelines": ("--explanation", "why"),
     "human": ("--edit", "edit.yaml"),
 }
 
@@ -99,6 +103,23 @@ def test_an_option_of_another_proposer_is_refused_before_anything_is_spent(
     assert json.loads(capsys.readouterr().out)["runs"] == []
 
 
+def test_guidelines_without_reasons_are_refused_before_anything_is_spent(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No column, a column that is not there, and an empty one; `plan` says the same."""
+    assert optimize("--proposer", "guidelines") == 2
+    assert "learns from annotators' reasons" in capsys.readouterr().out
+    assert optimize("--proposer", "guidelines", "--explanation", "why", rows="rows.jsonl") == 2
+    assert "'why'" in capsys.readouterr().out
+    lines = [json.loads(line) | {"why": " "} for line in (folder / "rows.jsonl").read_text().splitlines()]
+    (folder / "empty.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    assert optimize("--proposer", "guidelines", "--explanation", "why", rows="empty.jsonl") == 2
+    assert "no row has a reason in the column 'why'" in capsys.readouterr().out
+    plan = ("plan", "groundedness", "empty.jsonl", "--model", "simulated", "--objective", "raise precision")
+    assert run(*plan, "--proposer", "guidelines", "--explanation", "why") == 2
+    assert "no row has a reason in the column 'why'" in capsys.readouterr().err
+
+
 def test_a_broken_edit_is_refused_before_anything_is_spent(folder: Path) -> None:
     """A file that is no prompt makes no run."""
     (folder / "edit.yaml").write_text(yaml.safe_dump({"format": "1", "name": "x"}), encoding="utf-8")
@@ -118,6 +139,7 @@ def test_a_configuration_opens_its_proposer_and_survives_json() -> None:
     assert open_proposer(config(proposer="rewrite")) == Rewrite()
     assert open_proposer(config(proposer="fewshot", step_calls=50)) == FewShot(calls=50)
     assert open_proposer(config(proposer="gepa")) == Gepa()
+    assert open_proposer(config(proposer="guidelines", explanation="why")) == Guidelines()
     assert open_proposer(config(proposer="mipro", step_calls=70)) == Mipro(calls=70)
     assert open_proposer(config(proposer="human", edit=PROMPT.to_yaml())) == HumanEdit(edit=PROMPT)
     assert config(proposer="human", steps=15).settings().steps == 1

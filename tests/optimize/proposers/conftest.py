@@ -21,6 +21,15 @@ OBJECTIVE = read_objective(
 GOAL = Goal(objective=OBJECTIVE, target=Target(predicate=None, why="all rows"), loss=default_loss(OBJECTIVE))
 
 
+NOTES = (
+    "A number in the statement is not the one in the source.",
+    "The name of the person is another one.",
+    None,
+    "The source says the opposite, so they contradict each other.",
+)
+"""What annotators said, row by row in turn."""
+
+
 @dataclass(kw_only=True)
 class AppState:
     """A prompt, a brief of it, a workbench, and all that went through the workbench."""
@@ -66,7 +75,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     path = tmp_path_factory.mktemp("rows") / "rows.jsonl"
     write_demo_rows(path, documents=30)
     prompt = Registry().get("groundedness")
-    return load_dataset(path, inputs=prompt.inputs, scale=prompt.scale)
+    rows = load_dataset(path, inputs=prompt.inputs, scale=prompt.scale)
+    noted = (replace(row, meta={**row.meta, "note": NOTES[i % len(NOTES)]}) for i, row in enumerate(rows.rows))
+    return replace(rows, rows=tuple(noted))
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from judgewright.optimize.proposers import (
     PARTS,
     FewShot,
     Gepa,
+    Guidelines,
     HumanEdit,
     Mipro,
     NoProposal,
@@ -35,7 +36,7 @@ NONSENSE: dict[str, str] = {
     "json": json.dumps({"criteria": [None], "depth": [[[[]]]]}),
     "5,000 words": (
         f"<IMPROVED_VARIABLE>{LONG}</IMPROVED_VARIABLE><IMPROVED_CRITERIA>{LONG}</IMPROVED_CRITERIA>"
-        f"\n[[ ## proposed_instruction ## ]]\n{LONG}\n\n[[ ## completed ## ]]"
+        f"\n[[ ## proposed_instruction ## ]]\n{LONG}\n\n[[ ## completed ## ]]\n" + json.dumps({"rules": [LONG] * 10})
     ),
 }
 
@@ -202,3 +203,14 @@ class TestMipro(ProposerContract):
 
     proposer = Mipro(calls=100)
     tries = True
+
+
+class TestGuidelines(ProposerContract):
+    """Rules out of annotators' reasons."""
+
+    proposer = Guidelines()
+
+    def propose(self, desk: Any) -> Proposal | NoProposal:
+        """Propose from a desk whose rows have reasons."""
+        desk.brief = replace(desk.brief, explanation="note")
+        return super().propose(desk)
