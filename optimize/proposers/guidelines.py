@@ -102,10 +102,11 @@ class Guidelines:
         if not noted:
             return NoProposal(f"no training row of the slice has a reason in the column {column!r}")
         rules, reason = self._distil(noted, column, brief, bench)
-        if rules:
-            rules, reason = self._merge(rules, brief, bench)
         if not rules:
             return NoProposal(reason or "the reasons give no rule that holds for other rows")
+        rules, reason = self._merge(rules, brief, bench)
+        if not rules:
+            return NoProposal(reason or "the criteria say already what the reasons ask for")
         tried = [prompt.criteria, *(attempt.prompt.criteria for attempt in brief.past)]
         left = [rule for rule in _by_loss(rules, bench) if not any(rule.text in criteria for criteria in tried)]
         if not left:
