@@ -167,7 +167,7 @@ class JudgePrompt:
         """The system message: role, criteria, scale and the notice that fenced text is data."""
         sections = [self.system.strip(), "Criteria:\n" + self.criteria.strip()]
         if self.scale.anchors:
-            sections.append("Scale:\n" + "\n".join(f"{grade}: {text}" for grade, text in self.scale.anchors.items()))
+            sections.append(f"Scale:\n{self.scale.anchors_text}")
         sections.append(DATA_NOTICE)
         return "\n\n".join(sections)
 

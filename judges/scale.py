@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -62,6 +63,32 @@ class OutputScale:
         if self.kind == "probability":
             return ()
         return tuple(float(g) for g in range(self.low, self.high + 1))
+
+    @property
+    def anchors_text(self) -> str:
+        """The anchors as messages show them: a line for each grade that has one."""
+        return "\n".join(f"{grade}: {anchor}" for grade, anchor in self.anchors.items())
+
+    def same_grades(self, other: OutputScale) -> bool:
+        """Whether two scales differ at most in what their anchors say of a grade."""
+        return replace(self, anchors={}) == replace(other, anchors={})
+
+    def with_anchors(self, text: str) -> OutputScale:
+        """Return the scale with the wording of its anchors changed; grades and threshold stay.
+
+        Args:
+            text: What `anchors_text` is to be.
+
+        Raises:
+            InputError: The text does not have a line for each grade that had one, in the same order.
+        """
+        if text == self.anchors_text:
+            return self
+        pattern = r"\n".join(rf"{re.escape(grade)}: ([\s\S]*)" for grade in self.anchors)
+        match = re.fullmatch(pattern, text)
+        if match is None:
+            raise InputError(f"the scale no longer says what {', '.join(self.anchors)} mean, a line each")
+        return replace(self, anchors=dict(zip(self.anchors, match.groups(), strict=True)))
 
     def positive(self, grade: float) -> bool:
         """Whether a grade counts as positive at the threshold."""

@@ -176,8 +176,8 @@ def bound_proposal(planned: PlannedRun) -> StepBound | None:
         case Rewrite():
             request = _FRAME_TOKENS + 2 * token_cap(planned.prompt) + _BRIEF_SHARE * planned.settings.brief_tokens
             return StepBound(
-                optimizer=1 + proposer.retries,
-                again=proposer.retries,
+                optimizer=len(proposer.parts) * (1 + proposer.retries),
+                again=len(proposer.parts) * proposer.retries,
                 request=request,
                 reply=planned.text_limit,
             )

@@ -1,6 +1,7 @@
 """The diff of two prompts as hunks that can be taken one by one: a sentence or a demonstration each.
 
-A sentence is added, removed, or reworded where an old and a new one share most of their words. Spacing alone makes
+A sentence is added, removed, or reworded where an old and a new one share most of their words; the anchor of a grade is
+reworded as a whole. Spacing alone makes
 no hunk of its own where the text also changes otherwise: it follows the first hunk of that text that is taken.
 """
 
@@ -13,13 +14,13 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from ..judges import Example, InputError, JudgePrompt, PromptError
+from ..judges import Example, InputError, JudgePrompt, OutputScale, PromptError
 from ..judges.notebook_display import html_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Part = Literal["system", "criteria", "reply", "examples"]
+Part = Literal["system", "criteria", "anchors", "reply", "examples"]
 TEXTS: tuple[Part, ...] = ("system", "criteria", "reply")
 Kind = Literal["added", "removed", "reworded", "spacing"]
 
@@ -123,11 +124,13 @@ def split_hunks(before: JudgePrompt, after: JudgePrompt, *, most: int | None = N
             part that changed keeps one.
 
     Raises:
-        PromptError: They differ in template, scale or reply fields, which cannot be taken in parts.
+        PromptError: They differ in template, grades, threshold or reply fields, which cannot be taken in parts.
         InputError: `most` is below 1.
     """
-    for part in ("template", "scale", "reply_schema"):
-        if getattr(before, part) != getattr(after, part):
+    same_scale = before.scale.same_grades(after.scale) and [*before.scale.anchors] == [*after.scale.anchors]
+    whole = {part: getattr(before, part) != getattr(after, part) for part in ("template", "reply_schema")}
+    for part, differs in {**whole, "scale": not same_scale}.items():
+        if differs:
             raise PromptError(
                 f"{before.name}@{before.version} and {after.name}@{after.version} differ in {part}, which cannot be "
                 "taken in parts"
@@ -135,8 +138,10 @@ def split_hunks(before: JudgePrompt, after: JudgePrompt, *, most: int | None = N
     if most is not None and most < 1:
         raise InputError(f"{most!r} hunks: at least 1")
     aligned: dict[Part, list[Alignment]] = {}
-    for part in TEXTS:
+    for part in ("system", "criteria"):
         aligned[part] = align_texts(getattr(before, part), getattr(after, part))
+    aligned["anchors"] = align_anchors(before.scale, after.scale)
+    aligned["reply"] = align_texts(before.reply, after.reply)
     aligned["examples"] = align_examples(before.examples, after.examples)
     hunks: list[Hunk] = []
     for part, positions in _join({part: changes(steps) for part, steps in aligned.items()}, most):
@@ -169,6 +174,11 @@ def compose(diff: PromptDiff, chosen: Collection[int]) -> JudgePrompt:
     listed = ", ".join(map(str, sorted(taken)))
     note = f"hunk{'s' * (len(taken) > 1)} {listed} of {len(diff.hunks)} from {diff.after.version}"
     composed = diff.before.edited(note=note, **{part: _text(diff, part, taken) for part in TEXTS})
+    anchors = {}
+    for grade, step in zip(diff.before.scale.anchors, diff.steps["anchors"], strict=True):
+        side = diff.after if step.hunk in taken else diff.before
+        anchors[grade] = side.scale.anchors[grade]
+    composed = replace(composed, scale=replace(composed.scale, anchors=anchors))
     items = (_side(step, taken) for step in diff.steps["examples"])
     return replace(composed, examples=tuple(item for item in items if isinstance(item, Example)))
 
@@ -221,6 +231,14 @@ def align_texts(old: str, new: str) -> list[Alignment]:
     if old != new and not changes(steps):
         steps.append(Alignment(None, None))
     return steps
+
+
+def align_anchors(old: OutputScale, new: OutputScale) -> list[Alignment]:
+    """Lay the anchors of two scales with the same grades side by side."""
+    return [
+        Alignment(Sentence("\n", f"{grade}: {anchor}"), Sentence("\n", f"{grade}: {new.anchors[grade]}"))
+        for grade, anchor in old.anchors.items()
+    ]
 
 
 def align_examples(old: Sequence[Example], new: Sequence[Example]) -> list[Alignment]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from ..judges import Example, JudgePrompt, Row, estimate_tokens
+from ..judges import Example, JudgePrompt, OutputScale, Row, estimate_tokens
 from ..judges.duplicates import words_of
 
 PHRASE_WORDS = 8
@@ -104,7 +104,7 @@ def check_candidate(
         editable: The parts that were allowed to change.
         training: The rows that new demonstrations may be made of; any other row, a sealed one above all, is refused.
     """
-    tokens, limit = estimate_tokens(_text(candidate)), token_cap(original)
+    tokens, limit = _tokens(candidate, original), token_cap(original)
     if tokens > limit:
         return (Violation("token_cap", f"about {tokens} tokens, the cap is {limit}"),)
     shown = sum(estimate_tokens(text) for example in _added(original, candidate) for text in example.inputs.values())
@@ -118,14 +118,8 @@ def check_candidate(
     broken += _placeholders(original, candidate)
     if candidate.template != original.template:
         broken.append(Violation("template_changed", "the user template differs"))
-    if candidate.scale != original.scale:
-        detail = f"the scale was {original.scale.describe()}, the candidate has {candidate.scale.describe()}"
-        broken.append(
-            Violation(
-                "scale_changed",
-                detail if candidate.scale.levels != original.scale.levels else "the anchors or the threshold differ",
-            )
-        )
+    if changed := _scale_change(original.scale, candidate.scale, editable):
+        broken.append(Violation("scale_changed", changed))
     if changed := _reply_change(original, candidate, editable):
         broken.append(Violation("reply_changed", changed))
     for part in _FREE_PARTS:
@@ -134,9 +128,15 @@ def check_candidate(
     if quoted := _quoted(original, candidate, phrases):
         broken.append(Violation("quotes_row", f"quotes row {quoted[0]!r}: {quoted[1]!r}"))
     broken += _foreign_examples(original, candidate, training)
-    if hidden := sorted(_hidden(_text(candidate)) - _hidden(_text(original))):
+    if hidden := sorted(_hidden(_all_text(candidate)) - _hidden(_all_text(original))):
         broken.append(Violation("hidden_characters", f"has invisible characters {[f'U+{ord(c):04X}' for c in hidden]}"))
     return tuple(broken)
+
+
+def _tokens(candidate: JudgePrompt, original: JudgePrompt) -> int:
+    """Estimate the tokens of a candidate's text, and those by which its anchors are longer."""
+    anchors = [estimate_tokens(prompt.scale.anchors_text) for prompt in (candidate, original)]
+    return estimate_tokens(_text(candidate)) + anchors[0] - anchors[1]
 
 
 def _added(original: JudgePrompt, candidate: JudgePrompt) -> list[Example]:
@@ -159,8 +159,8 @@ def _foreign_examples(original: JudgePrompt, candidate: JudgePrompt, training: I
 
 def _quoted(original: JudgePrompt, candidate: JudgePrompt, phrases: PhraseIndex) -> tuple[str, str] | None:
     """Look for quotations; the reply of a demonstration may quote the row that it answers."""
-    old_text = _text(original)
-    own = "\n".join((candidate.system, candidate.criteria, candidate.reply))
+    old_text = _all_text(original)
+    own = "\n".join((candidate.system, candidate.criteria, candidate.scale.anchors_text, candidate.reply))
     if quotation := phrases.quoted(own, allowed=old_text):
         return quotation
     answered = (
@@ -168,6 +168,20 @@ def _quoted(original: JudgePrompt, candidate: JudgePrompt, phrases: PhraseIndex)
         for example in candidate.examples
     )
     return next(filter(None, answered), None)
+
+
+def _scale_change(old: OutputScale, new: OutputScale, editable: tuple[str, ...]) -> str:
+    """Say what is wrong with the candidate's scale; empty where nothing is."""
+    if new == old:
+        return ""
+    if new.levels != old.levels:
+        return f"the scale was {old.describe()}, the candidate has {new.describe()}"
+    if "anchors" not in editable or not new.same_grades(old):
+        return "the anchors or the threshold differ"
+    if [*new.anchors] != [*old.anchors]:
+        return f"it says of {', '.join(new.anchors) or 'no grade'} what it means, and not of {', '.join(old.anchors)}"
+    empty = [grade for grade, anchor in new.anchors.items() if not anchor.strip()]
+    return f"the anchor of {empty[0]} is empty" if empty else ""
 
 
 def _reply_change(original: JudgePrompt, candidate: JudgePrompt, editable: tuple[str, ...]) -> str:
@@ -192,10 +206,14 @@ def _text(prompt: JudgePrompt) -> str:
     return "\n".join((prompt.system, prompt.criteria, prompt.reply, *replies))
 
 
+def _all_text(prompt: JudgePrompt) -> str:
+    return f"{_text(prompt)}\n{prompt.scale.anchors_text}"
+
+
 def _placeholders(original: JudgePrompt, candidate: JudgePrompt) -> list[Violation]:
     """Compare the placeholders of all free text and the template; a renamed one is both lost and added."""
-    old = _names(original.template + "\n" + _text(original))
-    new = _names(candidate.template + "\n" + _text(candidate))
+    old = _names(original.template + "\n" + _all_text(original))
+    new = _names(candidate.template + "\n" + _all_text(candidate))
     lost = [Violation("placeholder_lost", f"{name} is gone") for name in sorted(old - new)]
     added = [Violation("placeholder_added", f"{name} is new") for name in sorted(new - old)]
     return lost + added

@@ -63,7 +63,7 @@ def choose_threshold(
         InputError: The two tables differ in rows, scale or rule.
     """
     ids = [[row.id for row in side.dataset.rows] for side in (before, judged)]
-    if ids[0] != ids[1] or (before.scale, before.rule) != (judged.scale, judged.rule):
+    if ids[0] != ids[1] or before.rule != judged.rule or not before.scale.same_grades(judged.scale):
         raise InputError("the tables before and after differ in their rows, their scale or the rule that decided")
     if claims:
         return NoThreshold("responses are judged by claim, and a threshold decides about a claim, which has no label")

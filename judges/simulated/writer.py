@@ -25,7 +25,7 @@ _WORD_LIMIT = re.compile(r"(?i)\b(?:under|at most|no more than|fewer than|below|
 _REJECTED = re.compile(
     r"(?i)\b(?:last|previous) (?:answer|reply)\b[^.\n]{0,40}\b(?:could not|rejected|refused|not be used)"
 )
-_CURRENT = ("FULL_CRITERIA", "CURRENT_CRITERIA", "CRITERIA", "VARIABLE")
+_CURRENT = ("ANCHORS", "FULL_CRITERIA", "CURRENT_CRITERIA", "CRITERIA", "VARIABLE")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

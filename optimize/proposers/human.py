@@ -16,7 +16,7 @@ class HumanEdit:
     """Proposes the prompt a person wrote, once; it asks nothing of any model."""
 
     name: str = field(default="human", init=False)
-    parts: tuple[Part, ...] = field(default=PARTS, init=False)
+    parts: tuple[Part, ...] = tuple(part for part in PARTS if part != "anchors")
     edit: JudgePrompt
 
     def propose(self, prompt: JudgePrompt, brief: Brief, bench: Workbench, *, step: int) -> Proposal | NoProposal:

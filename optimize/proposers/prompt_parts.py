@@ -7,14 +7,15 @@ import re
 from dataclasses import replace
 from typing import Literal
 
-from ...judges import Completion, Example, JudgePrompt, Row, Verdict, read_reply
+from ...judges import Completion, Example, InputError, JudgePrompt, Row, Verdict, read_reply
 from ..roles import Role
 
-Part = Literal["criteria", "system", "examples", "reply"]
-PARTS: tuple[Part, ...] = ("criteria", "system", "examples", "reply")
-"""The parts of a prompt that may be rewritten; template and scale never are."""
+Part = Literal["criteria", "anchors", "system", "examples", "reply"]
+PARTS: tuple[Part, ...] = ("criteria", "anchors", "system", "examples", "reply")
+"""The parts of a prompt that may be rewritten; of the scale only its anchors, the words for what a grade means."""
 ROLES: dict[Part, str] = {
     "criteria": "evaluation criteria that an LLM judge follows when it grades a row",
+    "anchors": "anchors of an LLM judge's scale, a line for each grade that says what it means",
     "system": "system message that tells an LLM judge its role, above the criteria",
     "examples": "replies that an LLM judge is shown as demonstrations, numbered",
     "reply": "clause that tells an LLM judge how to give its answer",
@@ -30,11 +31,16 @@ def text_of(prompt: JudgePrompt, part: Part) -> str:
     """Return the text of a part; of the demonstrations their replies, since their inputs are rows."""
     if part == "examples":
         return "\n\n".join(f"Reply {i}:\n{example.reply}" for i, example in enumerate(prompt.examples, 1))
-    return str(getattr(prompt, part))
+    return prompt.scale.anchors_text if part == "anchors" else str(getattr(prompt, part))
 
 
 def with_text(prompt: JudgePrompt, part: Part, text: str) -> tuple[JudgePrompt | None, str]:
     """Return the prompt with a new text of a part, or None and why it cannot be one."""
+    if part == "anchors":
+        try:
+            return replace(prompt, scale=prompt.scale.with_anchors(text)), ""
+        except InputError as error:
+            return None, str(error)
     if part != "examples":
         return replace(prompt, **{part: text}), ""
     parts = _HEAD.split(text)
@@ -63,10 +69,9 @@ def show_prompt(prompt: JudgePrompt, part: Part) -> str:
     titles = {"system": "Its role", "criteria": "Its criteria", "reply": "How it must answer"}
     shown = [f"The judge is given these texts of a row: {', '.join(prompt.inputs)}."]
     shown += [f"{titles[other]}:\n{text_of(prompt, other)}" for other in parts if other != part]
-    shown += [
-        f"The scale: {prompt.scale.describe()}",
-        *(f"  {grade} means: {meaning}" for grade, meaning in prompt.scale.anchors.items()),
-    ]
+    shown.append(f"The scale: {prompt.scale.describe()}")
+    if part != "anchors":
+        shown += [f"  {grade} means: {meaning}" for grade, meaning in prompt.scale.anchors.items()]
     if prompt.examples and part != "examples":
         shown.append(f"It is shown {len(prompt.examples)} demonstrations.")
     tag = part.upper()
@@ -94,6 +99,9 @@ def constraints(prompt: JudgePrompt, part: Part, role: Role | None = None) -> li
     if part == "reply":
         fields = ", ".join(prompt.reply_schema) or "nothing but the grade"
         rules[2] = f"Do not change the scale ({prompt.scale.describe()}); the reply holds, in this order: {fields}."
+    if part == "anchors":
+        grades = ", ".join(f'"{grade}: "' for grade in prompt.scale.anchors)
+        rules[2] = f"Keep a line for each grade, beginning in this order with {grades}; add no grade and take none out."
     if part == "examples":
         rules[1] = "Change only what the replies say beside the grade; quote nothing but the reply's own row."
         rules[3] = 'Keep each reply in its format, under its line "Reply N:".'

@@ -37,9 +37,11 @@ class TextGrad:
         """See `Proposer.propose`."""
         if not brief.errors:
             return NoProposal("no errors on the training rows")
-        parts: list[Part] = [part for part in self.parts if part != "examples" or prompt.examples]
+        empty = {"examples": not prompt.examples, "anchors": not prompt.scale.anchors}
+        parts: list[Part] = [part for part in self.parts if not empty.get(part)]
         if not parts:
-            return NoProposal("the prompt has no demonstrations to change")
+            missing = " and no ".join("demonstrations" if part == "examples" else part for part in self.parts)
+            return NoProposal(f"the prompt has no {missing} to change")
         graph = load_graph()
 
         def ask_all(prompts: Sequence[str], system: str) -> list[str]:

@@ -150,9 +150,16 @@ class ProposerOptions:
     proposer: str = _search("textgrad", "Who writes the new prompt.", choices=PROPOSERS)
     parts: tuple[str, ...] = _search(
         (),
-        "Comma-separated parts TextGrad may change: criteria, system, examples, reply [criteria].",
+        "As --editable, of TextGrad.",
         kind="names",
         proposers=("textgrad",),
+    )
+    editable: tuple[str, ...] = _search(
+        (),
+        "Comma-separated parts that may change: criteria, anchors (what each grade means), system, examples, reply "
+        "[default: criteria; in your own edit all but anchors].",
+        kind="names",
+        proposers=("textgrad", "rewrite", "human"),
     )
     gradients: int = _search(1, "Gradients TextGrad asks for at once.", low=1, high=16, proposers=("textgrad",))
     temperature: float = _search(

@@ -128,7 +128,7 @@ def _system_parts(judge: JudgePrompt, contents: FileContents) -> tuple[str, str,
         body, heading, anchors = body.rpartition(_SCALE_HEADING)
         if not heading:
             raise InputError("the system message has no scale any more")
-        scale = replace(scale, anchors=_anchors(judge.scale, anchors))
+        scale = replace(scale, anchors=judge.scale.with_anchors(anchors).anchors)
     # The judge's own system text may hold the heading too: what comes before the criteria has as many of them.
     pieces = body.split(_CRITERIA_HEADING)
     count = judge.system.strip().count(_CRITERIA_HEADING) + 1
@@ -136,16 +136,6 @@ def _system_parts(judge: JudgePrompt, contents: FileContents) -> tuple[str, str,
         raise InputError("the system message has no criteria any more")
     system, criteria = _CRITERIA_HEADING.join(pieces[:count]), _CRITERIA_HEADING.join(pieces[count:])
     return _as_written(judge.system, system), _as_written(judge.criteria, criteria), scale
-
-
-def _anchors(scale: OutputScale, text: str) -> dict[str, str]:
-    if text == "\n".join(f"{grade}: {anchor}" for grade, anchor in scale.anchors.items()):
-        return dict(scale.anchors)
-    pattern = r"\n".join(rf"{re.escape(grade)}: ([\s\S]*)" for grade in scale.anchors)
-    match = re.fullmatch(pattern, text)
-    if match is None:
-        raise InputError(f"the scale in the system message no longer says what {', '.join(scale.anchors)} mean")
-    return dict(zip(scale.anchors, match.groups(), strict=True))
 
 
 def _user_parts(judge: JudgePrompt, contents: FileContents) -> tuple[str, str]:

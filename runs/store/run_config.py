@@ -82,6 +82,8 @@ class RunConfig(OptimizeOptions):
         for field, option in option_fields(ProposerOptions):
             if option.proposers and "human" not in option.proposers:
                 others[field.name] = field.default
+        # A person may change all that a proposer might, and all that a person may anyway.
+        others["editable"] = PARTS if "anchors" in (*self.parts, *self.editable) else ()
         return replace(self, **{**others, "proposer": "human", "edit": edit, "steps": 1})
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
@@ -207,11 +209,10 @@ def open_proposer(config: RunConfig) -> Proposer:
     _require_sense(config)
     match config.proposer:
         case "textgrad":
-            changeable = config.parts or ("criteria",)
-            parts: tuple[Part, ...] = tuple(part for part in PARTS if part in changeable)
+            parts = _editable(config, ("criteria",))
             return TextGrad(parts=parts, gradients=config.gradients, temperature=config.temperature)
         case "rewrite":
-            return Rewrite(temperature=config.temperature)
+            return Rewrite(parts=_editable(config, ("criteria",)), temperature=config.temperature)
         case "guidelines":
             return Guidelines()
         case "fewshot":
@@ -221,7 +222,14 @@ def open_proposer(config: RunConfig) -> Proposer:
         case "mipro":
             return _with_calls(Mipro(), config.step_calls)
         case _:
-            return HumanEdit(edit=load_prompt(config.edit or "", origin="the edit"))
+            edit = load_prompt(config.edit or "", origin="the edit")
+            return HumanEdit(edit=edit, parts=_editable(config, HumanEdit(edit=edit).parts))
+
+
+def _editable(config: RunConfig, usual: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Return the parts that may change, in the order of `PARTS`."""
+    chosen = config.editable or config.parts
+    return tuple(part for part in PARTS if part in chosen) or usual
 
 
 def require_what_is_read(config: RunConfig, dataset: Dataset) -> None:
@@ -258,9 +266,19 @@ def _require_sense(config: RunConfig) -> None:
         )
     if config.proposer == "human" and config.edit is None:
         raise InputError("--proposer human needs the edited prompt", hint="give its YAML file with --edit FILE")
-    unknown = sorted({*config.parts} - {*PARTS})
-    if unknown:
-        raise InputError(f"--parts {unknown[0]!r} is not a part that may change", hint=f"parts are {', '.join(PARTS)}")
+    if config.parts and config.editable:
+        raise InputError("--parts and --editable say the same", hint="leave out --parts")
+    for name, chosen in (("--parts", config.parts), ("--editable", config.editable)):
+        unknown = sorted({*chosen} - {*PARTS})
+        if unknown:
+            raise InputError(
+                f"{name} {unknown[0]!r} is not a part that may change", hint=f"parts are {', '.join(PARTS)}"
+            )
+    if "anchors" in (*config.parts, *config.editable) and not config.judge.scale.anchors:
+        raise InputError(
+            f"the judge {config.judge.name!r} does not say what its grades mean, so no anchor may change",
+            hint="leave anchors out of --editable, or write anchors into the judge's YAML (scale: anchors:)",
+        )
     if config.screen_model is not None and config.candidates < 2:
         raise InputError("--screen-model compares several candidates of a step; ask for them with --candidates")
     if config.proposer == "human" and config.candidates > 1:

@@ -58,11 +58,19 @@ TEXTS = st.lists(
 EXAMPLES = st.lists(
     st.sampled_from([Example(inputs={"x": letter}, reply=str(i)) for i, letter in enumerate("abcd")]), max_size=4
 ).map(tuple)
+ANCHORS = st.tuples(*[st.sampled_from(["none", "1: some\n2: all. Twice.", "all"])] * 2).map(
+    lambda texts: dict(zip("02", texts, strict=True))
+)
 PROMPTS = st.builds(
-    lambda system, criteria, reply, examples: replace(
-        PROMPT, system=system, criteria=criteria, reply=reply, examples=examples
+    lambda system, criteria, reply, examples, anchors: replace(
+        PROMPT,
+        system=system,
+        criteria=criteria,
+        reply=reply,
+        examples=examples,
+        scale=replace(PROMPT.scale, anchors=anchors),
     ),
-    *(TEXTS, TEXTS, TEXTS, EXAMPLES),
+    *(TEXTS, TEXTS, TEXTS, EXAMPLES, ANCHORS),
 )
 
 
@@ -99,6 +107,10 @@ def test_any_choice_holds_what_stays_and_what_was_chosen_and_nothing_else(
                 left += hunk.new
         joined = "".join(getattr(composed, part).split())
         assert sorted(joined) == sorted("".join("".join(left).split()))
+    anchors = [str(hunk.new[0]) for hunk in diff.hunks if hunk.part == "anchors" and hunk.number in chosen]
+    for grade, anchor in before.scale.anchors.items():
+        chosen_one = f"{grade}: {after.scale.anchors[grade]}"
+        assert composed.scale.anchors[grade] == (after.scale.anchors[grade] if chosen_one in anchors else anchor)
     assert len(composed.examples) == len(before.examples) + sum(
         len(hunk.new) - len(hunk.old) for hunk in diff.hunks if hunk.part == "examples" and hunk.number in chosen
     )

@@ -132,6 +132,36 @@ def test_any_eight_words_of_a_row_are_caught(start: int, before: str) -> None:
     assert names(BASE.edited(criteria=f"{before} {quotation}")) >= expected
 
 
+ANCHORS = dict(BASE.scale.anchors)
+
+
+def reworded(**changes: str) -> JudgePrompt:
+    """The judge with other words for some of its grades."""
+    anchors = {grade: changes.get(f"g{grade}", text) for grade, text in ANCHORS.items()}
+    return replace(BASE, scale=replace(BASE.scale, anchors=anchors))
+
+
+def test_anchors_may_change_only_where_they_are_editable() -> None:
+    """Their wording; the grades, the threshold, and that each has a meaning stay."""
+    better = reworded(g2="supports the statement but for a detail")
+    assert names(better) == {"scale_changed"}
+
+    def found(candidate: JudgePrompt) -> dict[str, str]:
+        broken = check_candidate(BASE, candidate, phrases=PHRASES, editable=("criteria", "anchors"))
+        return {violation.name: violation.detail for violation in broken}
+
+    assert found(better) == {}
+    assert found(replace(better, scale=replace(better.scale, threshold=1)))["scale_changed"]
+    assert found(replace(BASE, scale=replace(BASE.scale, anchors={"0": "no", "3": "yes"})))["scale_changed"] == (
+        "it says of 0, 3 what it means, and not of 0, 1, 2, 3"
+    )
+    assert found(reworded(g1=" "))["scale_changed"] == "the anchor of 1 is empty"
+    assert "quotes_row" in found(reworded(g1="as in: crane was sold to a museum in the spring"))
+    assert "placeholder_added" in found(reworded(g1="as {{gold}} says"))
+    assert "hidden_characters" in found(reworded(g1="a\u200bb"))
+    assert "token_cap" in found(reworded(g1="word " * 3000))
+
+
 def test_the_scale_of_another_kind_is_another_scale() -> None:
     """A binary scale in place of grades is refused."""
     assert "scale_changed" in names(replace(BASE, scale=OutputScale(kind="binary", threshold=1)))

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 import yaml
 
 from judgewright.judges import InputError, Registry
-from judgewright.optimize import FewShot, Gepa, Guidelines, HumanEdit, Mipro, Rewrite, TextGrad
+from judgewright.optimize import PARTS, FewShot, Gepa, Guidelines, HumanEdit, Mipro, Rewrite, TextGrad
 from judgewright.runs.cli import main
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import PROPOSERS, RunConfig, open_proposer
@@ -120,6 +121,63 @@ def test_guidelines_without_reasons_are_refused_before_anything_is_spent(
     assert "no row has a reason in the column 'why'" in capsys.readouterr().err
 
 
+def reworded(folder: Path) -> None:
+    """A person's edit of a rule and of what a grade means."""
+    scale = replace(PROMPT.scale, anchors={**PROMPT.scale.anchors, "2": "supports the statement but for a detail"})
+    edit = replace(PROMPT.edited(criteria=PROMPT.criteria + "\nNumbers must match."), scale=scale)
+    (folder / "edit.yaml").write_text(edit.to_yaml(), encoding="utf-8")
+
+
+def test_anchors_are_edited_only_where_they_are_editable(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Refused by default, as ever; else they are in the hunks, the diff, the page and the export."""
+    reworded(folder)
+    edit = ("--proposer", "human", "--edit", "edit.yaml", "--look-anyway", "--hunks", "4")
+    optimize(*edit)
+    capsys.readouterr()
+    assert run("runs", "show", "latest", "--json") == 0
+    [step] = [event for event in json.loads(capsys.readouterr().out)["events"] if event["kind"] == "step"]
+    assert [violation["name"] for violation in step["payload"]["violations"]] == ["scale_changed"]
+    optimize(*edit, "--editable", "criteria,anchors")
+    capsys.readouterr()
+    assert run("runs", "show", "latest", "--json") == 0
+    events = {event["kind"]: event["payload"] for event in json.loads(capsys.readouterr().out)["events"]}
+    assert events["started"]["parts"] == ["criteria", "anchors"]
+    assert "violations" not in events["step"]
+    if "hunks" in events:
+        assert {hunk["part"] for hunk in events["hunks"]["hunks"]} == {"criteria", "anchors"}
+    if "survivor" in events:
+        run("diff", "latest")
+        assert "supports the statement but for a detail" in " ".join(capsys.readouterr().out.split())
+
+
+def test_parts_that_may_not_change_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A part that is none, two options for the same, a proposer that edits its own part, and a scale without words."""
+    assert optimize("--editable", "anchor") == 2
+    assert "--editable 'anchor' is not a part that may change" in capsys.readouterr().out
+    assert optimize("--editable", "anchors", "--parts", "system") == 2
+    assert "--parts and --editable say the same" in capsys.readouterr().out
+    assert optimize("--editable", "anchors", "--proposer", "gepa") == 2
+    assert "--editable belongs to --proposer textgrad or rewrite or human" in capsys.readouterr().out
+    bare = replace(PROMPT, scale=replace(PROMPT.scale, anchors={}), name="bare")
+    (folder / "bare.yaml").write_text(bare.to_yaml(), encoding="utf-8")
+    said = ("--model", "simulated", "--objective", "raise precision", "--editable", "anchors")
+    assert run("optimize", "bare.yaml", "noted.jsonl", *said) == 2
+    assert "does not say what its grades mean" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("proposer", ["textgrad", "rewrite"])
+def test_the_optimizer_model_is_asked_for_anchors_too(
+    folder: Path, capsys: pytest.CaptureFixture[str], proposer: str
+) -> None:
+    """A line for each grade stays; the plan's bound covers both requests."""
+    optimize("--editable", "criteria,anchors", "--proposer", proposer, "--candidates", "1")
+    body = json.loads(capsys.readouterr().out)
+    plan = ("plan", "groundedness", "noted.jsonl", "--model", "simulated", "--objective", "raise precision")
+    parts = ("--editable", "criteria,anchors", "--proposer", proposer, "--steps", "1", "--candidates", "1")
+    assert run(*plan, *parts, "--json") == 0
+    assert body["calls"] <= json.loads(capsys.readouterr().out)["calls"]["at_most"]
+
+
 def test_a_broken_edit_is_refused_before_anything_is_spent(folder: Path) -> None:
     """A file that is no prompt makes no run."""
     (folder / "edit.yaml").write_text(yaml.safe_dump({"format": "1", "name": "x"}), encoding="utf-8")
@@ -137,6 +195,10 @@ def test_a_configuration_opens_its_proposer_and_survives_json() -> None:
     assert RunConfig.from_json(json.loads(json.dumps(chosen.to_json()))) == chosen
     assert open_proposer(chosen) == TextGrad(parts=("criteria", "reply"), gradients=3)
     assert open_proposer(config(proposer="rewrite")) == Rewrite()
+    assert open_proposer(config(editable=("anchors", "criteria"))) == TextGrad(parts=("criteria", "anchors"))
+    assert "anchors" not in open_proposer(config(proposer="human", edit=PROMPT.to_yaml())).parts
+    assert config(editable=("criteria", "anchors")).for_edit(PROMPT.to_yaml()).editable == PARTS
+    assert config(parts=("system",)).for_edit(PROMPT.to_yaml()).editable == ()
     assert open_proposer(config(proposer="fewshot", step_calls=50)) == FewShot(calls=50)
     assert open_proposer(config(proposer="gepa")) == Gepa()
     assert open_proposer(config(proposer="guidelines", explanation="why")) == Guidelines()

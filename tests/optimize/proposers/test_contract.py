@@ -25,6 +25,7 @@ from judgewright.optimize.proposers import (
     Trial,
     Unanswered,
 )
+from judgewright.optimize.proposers.prompt_parts import text_of
 
 PROMPT = Registry().get("groundedness")
 LONG = "word " * 5_000
@@ -64,8 +65,9 @@ class ProposerContract:
         new = proposal.prompt
         assert new.version != PROMPT.version
         assert (new.name, new.parent) == (PROMPT.name, PROMPT.version)
-        assert (new.template, new.scale, new.reply_schema) == (PROMPT.template, PROMPT.scale, PROMPT.reply_schema)
-        changed = {part for part in PARTS if getattr(new, part) != getattr(PROMPT, part)}
+        assert (new.template, new.reply_schema) == (PROMPT.template, PROMPT.reply_schema)
+        assert replace(new.scale, anchors={}) == replace(PROMPT.scale, anchors={})
+        changed = {part for part in PARTS if text_of(new, part) != text_of(PROMPT, part)}
         assert changed
         assert changed <= set(self.proposer.parts)
         assert new.note
@@ -173,6 +175,12 @@ class TestRewrite(ProposerContract):
     """One request."""
 
     proposer = Rewrite()
+
+
+class TestRewriteOfAnchors(ProposerContract):
+    """One request for each of two parts."""
+
+    proposer = Rewrite(parts=("criteria", "anchors"))
 
 
 class TestHumanEdit(ProposerContract):
