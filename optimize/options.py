@@ -101,7 +101,7 @@ class SearchOptions:
         high=16,
     )
     slice: str = _search(
-        "auto", "auto, all, a saved slice's file, or a predicate such as 'dataset = ragtruth'.", kind="slice"
+        "auto", "auto, all, a saved slice's name or file, or a predicate such as 'dataset = ragtruth'.", kind="slice"
     )
     slice_columns: tuple[str, ...] = _search(
         (),

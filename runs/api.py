@@ -325,6 +325,7 @@ def optimize(
     """
     from ..slices import read_slice
     from .actions.optimize import start_run
+    from .actions.read_objective import saved_slices
     from .store.run_config import RunConfig
     from .terminal import progress_on_stderr
 
@@ -348,7 +349,7 @@ def optimize(
             yes=yes,
             holdout=None if holdout is None else str(_file_of(_rows(holdout), opened)),
             split_column=split_column,
-            slice=slice if slice in ("auto", "all") else str(read_slice(slice)),
+            slice=slice if slice in ("auto", "all") else str(read_slice(slice, saved_slices(opened))),
             steps=steps,
             proposer=proposer,
             optimizer_model=optimizer_model,
@@ -411,7 +412,9 @@ def gate(
     """
     from ..judges import JudgePrompt
     from ..optimize import ObjectiveWords
+    from ..slices import parse_predicate
     from .actions.gate_decision import Terms, gate_verdicts
+    from .actions.read_objective import saved_slices
     from .actions.verdict_pairs import pair_verdicts
     from .store.sealed_rows import version_of
 
@@ -421,7 +424,8 @@ def gate(
     with _open(workspace) as opened:
         judge = _prompt(opened, prompts[0]) if len(prompts) == 2 else None
         words = ObjectiveWords(text=objective, target=target, guards=_guards(guard), floors=_floors(floor), yes=yes)
-        terms = Terms(objective=words.read(judge))
+        settled = words.read(judge, slices=saved_slices(opened))
+        terms = Terms(objective=settled, slice=parse_predicate(settled.slice) if settled.slice else None)
         if len(prompts) == 2:
             return Gate(gated=_gate_prompts(opened, prompts, rows, terms, model, budget))
         sides = [

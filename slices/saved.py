@@ -5,7 +5,10 @@ The predicate is what commands use; the numbers, of the day of saving, are for t
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 import yaml
@@ -152,12 +155,23 @@ def load_saved_slice(path: Path) -> SavedSlice:
     )
 
 
-def read_slice(text: str) -> Predicate:
-    """Read a slice as commands take it: the path of a saved slice, or a predicate.
+def is_name(text: str) -> bool:
+    """Whether a text may be the name of a saved slice: it is no predicate and no file."""
+    return re.fullmatch(r"[\w-][\w .-]*", text) is not None and not text.endswith(SUFFIXES) and not Path(text).is_file()
+
+
+def read_slice(text: str, saved: Mapping[str, str] = MappingProxyType({})) -> Predicate:
+    """Read a slice as commands take it: the name or path of a saved slice, or a predicate.
+
+    Args:
+        text: What was typed.
+        saved: The predicates of saved slices, by their names.
 
     Raises:
-        InputError: It is neither.
+        InputError: It is none of them.
     """
+    if text.strip() in saved:
+        return parse_predicate(saved[text.strip()])
     try:
         is_file = Path(text).is_file()
     except OSError:  # a predicate may be longer than a file's name can be
@@ -166,4 +180,9 @@ def read_slice(text: str) -> Predicate:
         return load_saved_slice(Path(text)).predicate
     if text.strip().endswith(SUFFIXES) and not any(sign in text for sign in "=<>["):
         raise InputError(f"there is no slice file {text!r}", hint="judgewright slices --save writes one")
-    return parse_predicate(text)
+    try:
+        return parse_predicate(text)
+    except InputError as error:
+        if saved and is_name(text):
+            raise InputError(str(error), hint=f"slices are saved as {', '.join(sorted(saved))}") from None
+        raise

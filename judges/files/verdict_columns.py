@@ -20,6 +20,9 @@ RATIONALE = "rationale"
 REASON = "unscored"
 """Where `bench --out` writes why a row has no verdict."""
 
+CLASSES = "classes"
+"""Where `bench --out` writes the classes of a judge that chooses, a JSON list; label and score are places in it."""
+
 BENCH_COLUMNS = frozenset({"judge", "judge_model", "simulated"})
 """Columns by which a file of `bench --out` is recognised."""
 BENCH_OUTPUTS = ("verdict", "score", "confidence", "rationale", "detail")
@@ -94,7 +97,7 @@ class VerdictColumns:
 def roles_of(columns: VerdictColumns, *, matrix: bool) -> Roles:
     """Return the part each column plays; the scores of a matrix of judges stay in the metadata for now."""
     row_id = None if columns.id == "id" else columns.id
-    aside = [columns.rationale or RATIONALE, REASON, *columns.by]
+    aside = [columns.rationale or RATIONALE, REASON, CLASSES, *columns.by]
     needed = {columns.label: "--label COLUMN"} if columns.require_labels else {}
     if not matrix:
         aside.append(columns.score)

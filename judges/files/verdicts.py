@@ -8,6 +8,8 @@ from fnmatch import fnmatchcase
 from math import isnan
 from typing import get_args
 
+import orjson
+
 from ..errors import DataError, InputError
 from ..judged_dataset import JudgedDataset
 from ..rows import Dataset, Row
@@ -17,7 +19,7 @@ from .columns import Draft, Table, read_grade, read_table
 from .problems import Problems, shorten
 from .records import Cell, name_of, read_records, unit_of
 from .rows_in_memory import RowSource
-from .verdict_columns import RATIONALE, REASON, VerdictColumns, output_columns, roles_of
+from .verdict_columns import CLASSES, RATIONALE, REASON, VerdictColumns, output_columns, roles_of
 from .verdict_items import INPUTS, Aggregate, ScoredDraft, aggregate_rows
 from .verdict_scale import GradeMap, clipped, describe_scales, infer_scales, outside, state_scales, words_for
 
@@ -134,13 +136,19 @@ def _judged_dataset(
     if not scores:
         column = name if matrix else columns.score
         raise DataError(f"{table.path}: no row has a score in column {column!r}", hint="name it with --score COLUMN")
-    if columns.scale is None:
+    classes = _classes_of(table)
+    if classes is not None:
+        _require_places(table, classes, labels | scores, columns)
+        scales = classes, classes
+        notes.append(f"the judge chooses among {', '.join(classes.labels)}")
+    elif columns.scale is None:
         scales = infer_scales(labels, scores, columns.cuts(name), notes)
     else:
         scales = state_scales(columns.scale, columns.cuts(name))
         rows = _keep_to_scale(rows, columns.scale, columns.clip, notes)
         labels, scores = {row.draft.label for row in rows if row.draft.label is not None}, _scores_of(rows)
-    describe_scales(scales, labels, scores, notes)
+    if classes is None:
+        describe_scales(scales, labels, scores, notes)
     if columns.aggregate:
         problems = Problems(table.path, unit_of(table.path))
         rows = aggregate_rows(rows, columns.aggregate, columns.by, problems, notes)
@@ -163,6 +171,45 @@ def _judged_dataset(
         simulated=any(draft.meta.get("simulated") is True for draft in table.drafts),
         outputs=output_columns(table.drafts, columns.score, labels | scores),
     )
+
+
+def _classes_of(table: Table) -> OutputScale | None:
+    """Return the scale of a judge that chooses among classes, as `bench --out` wrote it; None for any other file.
+
+    Raises:
+        DataError: Rows name different classes.
+    """
+    texts = {draft.aside.get(CLASSES) for draft in table.drafts}
+    names: set[tuple[str, ...]] = set()
+    for text in texts:
+        try:
+            body = orjson.loads(text) if isinstance(text, str) else None
+        except orjson.JSONDecodeError:
+            body = None
+        if not isinstance(body, list) or not all(isinstance(name, str) for name in body):
+            return None  # a column of that name in some other file
+        names.add(tuple(body))
+    if len(names) > 1:
+        raise DataError(f"{table.path}: rows name different {CLASSES}", hint="keep the verdicts of one judge a file")
+    return OutputScale(kind="choice", labels=names.pop()) if names else None
+
+
+def _require_places(table: Table, classes: OutputScale, found: set[float], columns: VerdictColumns) -> None:
+    """Make sure that labels and scores are places among the classes, and that nothing is asked of their order.
+
+    Raises:
+        InputError: A scale or threshold is stated.
+        DataError: A label or score is no place.
+    """
+    if columns.scale is not None or columns.threshold is not None or columns.label_threshold is not None:
+        raise InputError(
+            f"{table.path}: its judge chooses among classes, which have no order",
+            hint="leave out --scale and --threshold",
+        )
+    if strange := sorted(found - set(classes.levels)):
+        raise DataError(
+            f"{table.path}: {strange[0]:g} is no place among the {len(classes.labels)} classes of column {CLASSES!r}"
+        )
 
 
 def _scores_of(rows: Sequence[ScoredDraft]) -> set[float]:

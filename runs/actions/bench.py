@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from ...judges import (
     Benchmark,
     Client,
@@ -40,6 +42,7 @@ from ...judges.files import (
     read_raw_rows,
     with_audited_labels,
 )
+from ...judges.files.verdict_columns import CLASSES
 from ...judges.function_judge import JudgeFunction, judge_with_function
 from ...judges.judge import require_answers
 from ...judges.listwise import RankedDataset, Window, judge_listwise
@@ -366,5 +369,7 @@ def write_verdicts(judged: JudgedDataset, path: Path) -> None:
             else:
                 line |= {"verdict": None, "score": None, "confidence": None}
                 line |= {"unscored": answer.reason, "detail": answer.detail}
+            if judged.scale.kind == "choice":
+                line[CLASSES] = orjson.dumps(judged.scale.labels).decode()
             file.write(line | {KEY_COLUMN: key.hex(), "metadata": dict(row.meta)})
     write_beside(path, text.getvalue())

@@ -210,10 +210,10 @@ def _reads_texts(judged: JudgedDataset, wanted: Search) -> bool:
     return any(row.inputs for row in judged.rows) if wanted.text is None else wanted.text
 
 
-def named_slice(judged: JudgedDataset, wanted: Search, text: str) -> Predicate:
-    """Return the slice that a number of the table, a saved slice's path, or a predicate stands for."""
+def named_slice(judged: JudgedDataset, wanted: Search, text: str, saved: Mapping[str, str]) -> Predicate:
+    """Return the slice that a number of the table, a saved slice's name or path, or a predicate stands for."""
     if not text.strip().isdecimal():
-        return read_slice(text)
+        return read_slice(text, saved)
     return numbered(search(judged, wanted), int(text)).predicate
 
 
@@ -238,14 +238,14 @@ def narrow(judged: JudgedDataset, wanted: Search, predicate: Predicate) -> Tree:
     )
 
 
-def audit_named(judged: JudgedDataset, wanted: Search, text: str) -> SliceAudit:
+def audit_named(judged: JudgedDataset, wanted: Search, text: str, saved: Mapping[str, str]) -> SliceAudit:
     """Choose the errors to mark of the slice a person means; one of the table keeps its own direction.
 
     Raises:
         InputError: There is no such slice, or its metric is not audited.
     """
     if not text.strip().isdecimal():
-        return audit_slice(judged, read_slice(text), metric=searched_metric(judged, wanted))
+        return audit_slice(judged, read_slice(text, saved), metric=searched_metric(judged, wanted))
     numbered_slice = numbered(search(judged, wanted), int(text))
     return audit_slice(
         judged, numbered_slice.predicate, metric=searched_metric(judged, wanted), direction=numbered_slice.direction

@@ -39,7 +39,7 @@ from ..store.run_command import command_of
 from ..store.run_config import RunConfig, open_proposer, require_what_is_read
 from ..store.sides import enter_sides
 from ..store.workspace import Workspace
-from .read_objective import saved_slices, settle_objective
+from .read_objective import named_slice, saved_slices, settle_objective
 from .run_summary import RunSummary, read_optimization, read_run, require_same_models
 
 Watch = Callable[[str, Progress], None]
@@ -146,6 +146,7 @@ def pin_config(workspace: Workspace, config: RunConfig) -> tuple[RunConfig, Data
     exchange = None if config.exchange is None else str(Path(config.exchange).resolve())
     holdout = None if config.holdout is None else str(Path(config.holdout).resolve())
     audited = None if config.audited is None else str(Path(config.audited).resolve())
+    slices = saved_slices(workspace)
     config = replace(
         config,
         data=str(Path(config.data).resolve()),
@@ -153,7 +154,8 @@ def pin_config(workspace: Workspace, config: RunConfig) -> tuple[RunConfig, Data
         exchange=exchange,
         holdout=holdout,
         audited=audited,
-        saved_slices=saved_slices(workspace) or None,
+        saved_slices=slices or None,
+        slice=named_slice(config.slice, slices),
     )
     kept = workspace.registry.kept_rule(config.judge)
     return (replace(config, rule=kept.rule.to_json()) if kept else config), dataset

@@ -42,7 +42,7 @@ from ..store.workspace import Workspace
 from .bench import describe_parameters
 from .optimize import require_effect
 from .pilot import MinimumDetectableEffect, Pilot, minimum_detectable_gain, run_pilot
-from .read_objective import asks_model, saved_slices
+from .read_objective import asks_model, named_slice, saved_slices
 
 Watch = Callable[[str, Progress], None]
 
@@ -188,6 +188,8 @@ def plan_run(workspace: Workspace, config: RunConfig, environment: Environment, 
 
 def _read_plan(workspace: Workspace, config: RunConfig, environment: Environment) -> PlannedRun:
     """Read everything the run would start from, and refuse what it would refuse."""
+    slices = saved_slices(workspace)
+    config = replace(config, slice=named_slice(config.slice, slices), saved_slices=slices)
     require_judging(config.judge, config.settings())
     dataset = config.dataset()
     require_what_is_read(config, dataset)
@@ -206,7 +208,7 @@ def _read_plan(workspace: Workspace, config: RunConfig, environment: Environment
         dataset=replace(dataset, rows=(*even, *parts.drawn.rows)),
         parts=parts,
         proposer=proposer,
-        settings=replace(config, saved_slices=saved_slices(workspace)).settings(),
+        settings=config.settings(),
         objective=objective,
         screened=config.screen_model is not None,
         judge_model=environment.settings(config.model),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ...judges import JudgePrompt
 from ...optimize import Objective, ObjectiveWords, read_by_model
-from ...slices import load_saved_slice
+from ...slices import load_saved_slice, read_slice
 from ..config.environment import Environment, open_model
 from ..config.options import ModelOptions
 from ..store.run_clients import start_run_client
@@ -52,6 +52,15 @@ def saved_slices(workspace: Workspace) -> dict[str, str]:
     """
     files = sorted((workspace.root / "slices").glob("*.yaml"))
     return {path.stem: str(load_saved_slice(path).predicate) for path in files}
+
+
+def named_slice(text: str, saved: Mapping[str, str]) -> str:
+    """Return the predicate of a slice as a run is told it, by name or written out; `auto` and `all` stay.
+
+    Raises:
+        InputError: There is no such slice, and it is no predicate.
+    """
+    return text if text in ("auto", "all") else str(read_slice(text, saved))
 
 
 def asks_model(words: ObjectiveWords, model: str, environment: Environment) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -86,6 +86,7 @@ def ask_for_loss(
     facts = [] if grades.grades.kind == "choice" else scale_facts(grades.grades, grades.labels)
     slices = saved_slices(workspace)
     facts += slice_facts(slices)
+    slice_name = slices.get(slice_name.strip(), slice_name)
 
     def trial(loss: Loss) -> None:
         loss.expression.require_slices(slices)
@@ -95,7 +96,13 @@ def ask_for_loss(
         return ModelLoss(written=written, stats=client.stats, simulated=client.model.simulated)
 
 
-def check_loss(expression: str, declares: str | None, objective: Objective | None, grades: LossGrades) -> CheckedLoss:
+def check_loss(
+    expression: str,
+    declares: str | None,
+    objective: Objective | None,
+    grades: LossGrades,
+    slices: Collection[str],
+) -> CheckedLoss:
     """Check a loss against the axioms, and against the errors that an objective cares about.
 
     Args:
@@ -103,9 +110,11 @@ def check_loss(expression: str, declares: str | None, objective: Objective | Non
         declares: The error, `fp` or `fn`, that it claims to charge more for.
         objective: An objective whose direction of errors it must declare.
         grades: The grades on which it is tried.
+        slices: The names of saved slices, which it may weigh.
     """
     try:
         loss = read_loss(expression, declares)
+        loss.expression.require_slices(slices)
     except LossError as error:
         return CheckedLoss(loss=None, refusals=({"axiom": "language", "reason": str(error)},))
     grades = replace(grades, target=objective.target if objective else "")

@@ -51,6 +51,7 @@ def bench(
     """Ask JUDGE (name, name@version or YAML file) about the rows of DATA, and compare with their labels."""
     from ...slices import read_slice, rows_in_slice
     from ..actions.bench import run_bench, write_verdicts
+    from ..actions.read_objective import saved_slices
     from ..store.bench_config import BenchSource
     from ..store.run_config import read_rows
     from .model_access import asking_environment
@@ -60,7 +61,7 @@ def bench(
         dataset = read_rows(prompt, data, rows)
         inside = ""
         if options.slice_ is not None:
-            predicate = read_slice(options.slice_)
+            predicate = read_slice(options.slice_, saved_slices(workspace))
             dataset, inside = rows_in_slice(dataset, predicate), str(predicate)
         result = run_bench(
             workspace,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,7 @@ from ..actions.flip_gate import FlipGated, FlipRows, FlipTerms, gate_by_flips, g
 from ..actions.gate import GateModel, TwoJudges, gate_judges
 from ..actions.gate_decision import Gated, Terms, gate_verdicts
 from ..actions.label_queue import load_as, read_rows_to_label
+from ..actions.read_objective import saved_slices
 from ..actions.verdict_pairs import pair_verdicts, read_holdout, read_verdicts, split_name
 from ..config.options import FLOOR, GUARD, AuditedRowOptions, CallOptions, ModelOptions, limits_option
 from ..reports.flip_report import say_flips
@@ -50,7 +52,12 @@ class TermOptions:
     guards: tuple[str, ...] = limits_option("Gate", GUARD, flag="--guard", metavar="METRIC=LOSS")
     floors: tuple[str, ...] = limits_option("Gate", FLOOR, flag="--floor", metavar="METRIC=VALUE")
     yes: bool = _gate(False, "Go on with what the rules read of the objective, without asking about the rest.")
-    slice_: str = _gate("", "Rows that must not get worse: conditions or FILE.", flag="--slice", metavar="SLICE")
+    slice_: str = _gate(
+        "",
+        "Rows that must not get worse: conditions, a saved slice or FILE.",
+        flag="--slice",
+        metavar="SLICE",
+    )
     exclude: tuple[str, ...] = _gate((), "Comma-separated columns never to slice by.", kind="names")
     allow_opened: bool = _gate(False, "Decide on rows an earlier run saw all the same, and say so.")
 
@@ -117,9 +124,12 @@ def gate(
     """
     first, second = split_name(judge_a), split_name(judge_b)
     judge = None if first or second else workspace.registry.get(judge_a)
+    saved = saved_slices(workspace)
+    objective = _objective(terms, judge, saved)
+    rows_named = terms.slice_ or objective.slice
     agreed = Terms(
-        objective=_objective(terms, judge),
-        slice=read_slice(terms.slice_) if terms.slice_ else None,
+        objective=objective,
+        slice=read_slice(rows_named, saved) if rows_named else None,
         exclude=terms.exclude,
         allow_opened=terms.allow_opened,
     )
@@ -158,13 +168,13 @@ def finish(gated: Gated | FlipGated, *, as_json: bool) -> None:
         sys.exit(1)
 
 
-def _objective(terms: TermOptions, judge: JudgePrompt | None) -> Objective:
+def _objective(terms: TermOptions, judge: JudgePrompt | None, saved: Mapping[str, str]) -> Objective:
     if not terms.objective.strip() and terms.target is None:
         raise InputError("better at what?", hint='say it, such as --target precision or --objective "raise precision"')
     words = ObjectiveWords(
         text=terms.objective, target=terms.target, guards=terms.guards, floors=terms.floors, yes=terms.yes
     )
-    return words.read(judge)
+    return words.read(judge, slices=saved)
 
 
 def _of_files(

@@ -50,7 +50,7 @@ class WriteOptions(ExchangeOptions):
     guards: tuple[str, ...] = limits_option("Goal", GUARD, flag="--guard", metavar="METRIC=LOSS")
     floors: tuple[str, ...] = limits_option("Goal", FLOOR, flag="--floor", metavar="METRIC=VALUE")
     yes: bool = option("Goal", False, YES)
-    slice_: str = option("Goal", "all rows", "The slice under repair, in words.", flag="--slice")
+    slice_: str = option("Goal", "all rows", "The slice under repair: a saved one's name, or words.", flag="--slice")
     model: str = field(metadata=described("Model", MODEL, kind="model"))
     budget: str | None = option("Model", None, "Dollars such as 5.00, or tokens such as 200000tokens.")
 
@@ -158,13 +158,16 @@ def lint(
     Exits 0 when the loss may be used, 1 when it is refused.
     """
     from ...optimize import ObjectiveWords
+    from ..actions.read_objective import saved_slices
     from ..actions.write_loss import check_loss
     from ..reports.objective_report import say_objective
 
     grades = _grades(workspace, scales)
     judge = workspace.registry.get(scales.judge) if scales.judge else None
-    goal = ObjectiveWords(text=objective or "", target=target, yes=yes).read(judge) if objective or target else None
-    checked = check_loss(expression, declares, goal, grades)
+    slices = saved_slices(workspace)
+    words = ObjectiveWords(text=objective or "", target=target, yes=yes)
+    goal = words.read(judge, slices=slices) if objective or target else None
+    checked = check_loss(expression, declares, goal, grades, slices)
     accepted = checked.loss is not None and not checked.refusals
     costs = grades.costs(checked.loss) if checked.loss and accepted else ()
     if as_json:

@@ -115,8 +115,10 @@ def _read_shares(text: str | None) -> tuple[float, ...] | None:
 
 def _read_slice(text: str) -> str:
     from ...slices import read_slice
+    from ...slices.saved import is_name
 
-    return text if text in ("auto", "all") else str(read_slice(text))
+    # A name is looked up once the workspace is known.
+    return text if text in ("auto", "all") or is_name(text) else str(read_slice(text))
 
 
 def _read_edit(path: Path | None) -> str | None:

@@ -32,6 +32,7 @@ from ..actions.find_slices import (
     to_json,
     with_topics,
 )
+from ..actions.read_objective import saved_slices
 from ..config.options import AUDITED
 from ..reports.slice_plots import plot_found, plot_measured, write_picture
 from ..reports.slice_report import say_measured, say_rows, say_slices, say_tree
@@ -136,26 +137,26 @@ def slices(
 ) -> None:
     """Find the slices of a run's open rows, or of a verdict file, where a judge errs.
 
-    A SLICE is the number of one in the table, the file of a saved one, or conditions such as
+    A SLICE is the number of one in the table, the name or file of a saved one, or conditions such as
     'dataset = ragtruth and source_words in [150, 400)'.
     """
     look.require_sense()
     judged = read_judged(run_or_verdicts, workspace, reading.arguments(), show_all=show_all, audited=reading.audited)
-    judged = with_topics(judged, options)
+    judged, saved = with_topics(judged, options), saved_slices(workspace)
     for name in ("where", "tree", "audit"):
         if getattr(look, name) is not None:
             require_decisions(judged, f"--{name}")
     if look.where is not None:
-        measured = measure_slice(judged, read_slice(look.where), metric=searched_metric(judged, options))
+        measured = measure_slice(judged, read_slice(look.where, saved), metric=searched_metric(judged, options))
         _say_measured(measured, judged, look, as_json=as_json)
     elif look.audit is not None:
-        audit = audit_named(judged, options, look.audit)
+        audit = audit_named(judged, options, look.audit, saved)
         _say_audit(judged, audit, look.marks or Path("marks.jsonl"), as_json=as_json)
     elif look.tree is not None:
-        tree = narrow(judged, options, named_slice(judged, options, look.tree))
+        tree = narrow(judged, options, named_slice(judged, options, look.tree, saved))
         say_json(tree.to_json()) if as_json else say_tree(tree)
     elif look.rows is not None:
-        predicate = named_slice(judged, options, look.rows)
+        predicate = named_slice(judged, options, look.rows, saved)
         rows = list_rows(judged, predicate, errors_only=look.errors, limit=look.limit or 10)
         say_json(rows.to_json()) if as_json else say_rows(rows)
     else:

@@ -71,3 +71,36 @@ def test_plan_and_loss_write_take_a_slice_that_was_saved(
     code, _, err = run(capsys, "plan", "groundedness", "rows.jsonl", "--objective", wish, "--model", "simulated")
     assert code == 2
     assert "saved are long-context" in err
+
+
+def test_every_command_takes_the_name_of_a_saved_slice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`slices`, `plan`, `gate` and `loss lint` know it, in the options and in the sentence; others are named."""
+    monkeypatch.chdir(tmp_path)
+    save_slice(tmp_path, capsys)
+    for look in ("--where", "--rows"):
+        code, out, err = run(capsys, "slices", "rows.jsonl", look, "long-context")
+        assert code == 0, err
+        assert "words >= 30" in out or "r3" in out
+    code, _, err = run(capsys, "slices", "rows.jsonl", "--where", "long")
+    assert code == 2
+    assert "slices are saved as long-context" in err
+    plan = ("plan", "groundedness", "rows.jsonl", "--objective", "raise f1", "--model", "simulated")
+    assert run(capsys, *plan, "--slice", "long-context")[0] == 0
+    assert run(capsys, *plan, "--slice", "long")[0] == 2
+    loss = "(1 - correct) * (1 if in_slice('{}') else 0.5)"
+    assert run(capsys, "loss", "lint", loss.format("long-context"))[0] == 0
+    code, out, _ = run(capsys, "loss", "lint", loss.format("long"))
+    assert code == 1
+    assert "there is no slice 'long'; there is: target, long-context" in out
+    lines = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
+    better = "".join(json.dumps(line | {"score": line["label"]}) + "\n" for line in lines)
+    (tmp_path / "better.jsonl").write_text(better, encoding="utf-8")
+    for said in (
+        ("--target", "accuracy", "--slice", "long-context"),
+        ("--objective", "raise accuracy on the slice long-context"),
+    ):
+        code, out, err = run(capsys, "gate", "rows.jsonl", "better.jsonl", *said)
+        assert code in (0, 1), err
+        assert "slice: words >= 30" in out
