@@ -39,7 +39,7 @@ COMMAND_TASKS = {
     "Measure a judge": ("bench", "score", "calibrate"),
     "Find where it errs": ("slices",),
     "Improve it": ("plan", "loss", "optimize", "runs"),
-    "Decide": ("review", "diff", "accept", "reject", "gate", "label", "recheck"),
+    "Decide": ("review", "jobs", "diff", "accept", "reject", "gate", "label", "recheck"),
     "Use it": ("export", "annotate", "doctor"),
 }
 """The commands in the order in which people meet them."""

@@ -136,3 +136,7 @@ def explain_yaml_error(error: Exception, *, whole: str = "the file") -> str:
         field = ".".join(str(part) for part in first["loc"]) or whole
         return f"{field}: {first['msg']} (got {shortened(first['input'])})"
     return next(iter(str(error).splitlines()), type(error).__name__)
+
+
+DEFECT = "this is a defect in judgewright; please report it with the traceback on stderr"
+"""The hint where a command failed by no fault of whoever called it."""

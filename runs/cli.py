@@ -26,6 +26,7 @@ COMMANDS = {
     "annotate": ("annotate:annotate", "Judge a sample of a corpus for many queries."),
     "runs": ("runs:runs", "List, show, resume and export runs."),
     "review": ("review:review", "Read runs on a page in the browser, and decide about them."),
+    "jobs": ("jobs:jobs", "List, pause, resume and stop what the page started."),
     "diff": ("decide:diff", "Show what a run wants to change in a prompt."),
     "accept": ("decide:accept", "Adopt the prompt that a run's gate accepted, or some of its hunks."),
     "reject": ("decide:reject", "Turn a run's prompt down, with a reason."),

@@ -10,9 +10,8 @@ from typing import Any
 import click
 
 from ...judges import InputError, Interrupted, JudgewrightError, Waiting
+from ...judges.errors import DEFECT
 from ..terminal import say, say_json
-
-DEFECT = "this is a defect in judgewright; please report it with the traceback on stderr"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field
 from functools import partial, wraps
 from pathlib import Path
@@ -46,6 +46,24 @@ def options_of(**classes: type) -> Callable[[Callable[..., T]], Callable[..., T]
         return call
 
     return decorate
+
+
+def read_options(options: type[T], arguments: Sequence[str]) -> T:
+    """Read options as a command would that takes only these.
+
+    Raises:
+        InputError: One of them is unknown, missing, or cannot be read.
+    """
+
+    @click.command(add_help_option=False)
+    @options_of(read=options)
+    def command(read: T) -> T:
+        return read
+
+    try:
+        return command.main(list(arguments), prog_name="judgewright", standalone_mode=False)
+    except click.ClickException as error:
+        raise InputError(error.format_message()) from None
 
 
 def _click_option(field: Field[Any], option: Option) -> Callable[[F], F]:  # Any: a field of any type

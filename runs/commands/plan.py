@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,9 +14,6 @@ from .help import Command
 from .options import json_option, options_of, output_option, writes_workspace
 
 if TYPE_CHECKING:
-    from ...optimize.holdout.floors import FloorNeed
-    from ...optimize.holdout.power import GuardNeed
-    from ..actions.pilot import MinimumDetectableEffect
     from ..actions.plan import Plan
     from ..store.workspace import Workspace
 
@@ -64,6 +60,7 @@ def plan(
 def say_plan(planned: Plan) -> None:
     """Print a plan: what is asked, what it costs, what it could show."""
     from ..reports.numbers import NONE, count, price
+    from ..reports.plan_report import describe_detectable
 
     sizes = ", ".join(f"{part} {rows:,}" for part, rows in planned.sizes.items())
     simulated = simulated_mark(planned.simulated)
@@ -97,65 +94,8 @@ def say_plan(planned: Plan) -> None:
         say_table(head, cells, left=2)
     say(f"\nA row takes {planned.row_tokens.median:,} tokens to ask, 95 % take at most {planned.row_tokens.p95:,}")
     say(f"  counted by {planned.row_tokens.method}")
-    _say_detectable(planned.detectable, sum(planned.sizes.values()))
+    say()
+    for line in describe_detectable(planned.detectable, sum(planned.sizes.values())):
+        say(inline(line))
     for note in planned.notes:
         say(f"  note: {inline(note)}")
-
-
-def _say_detectable(effect: MinimumDetectableEffect, rows: int) -> None:
-    from ...judges.reliability import CHURN
-
-    basis = f"{effect.rows:,} holdout rows in {effect.groups:,} groups, look {effect.look}, alpha {effect.alpha:.4f}"
-    say(f"\nThe smallest gain of {effect.metric} that the gate shows with 80 % power ({basis})")
-    if effect.size is None:
-        say(f"  not known: {inline(effect.reason)}")
-    else:
-        high = "" if effect.high is None else f"; {100 * effect.high:.1f} at the upper end of the churn's interval"
-        say(f"  {100 * effect.size:.1f} points{high}")
-        if effect.high is not None and effect.at_assumed is not None:
-            say(f"  {100 * effect.at_assumed:.1f} points if an edit churns as much as edits often do ({CHURN:.0%})")
-    for need in effect.guards:
-        say(f"  {describe_need(need, effect.rows)}")
-    _say_more_labels(effect, rows)
-    for floor in effect.floors:
-        say(f"  {describe_floor_need(floor, effect.rows)}")
-    churn = effect.churn
-    shown = "not known" if churn.value is None else f"{churn.value:.0%}"
-    interval = "" if churn.low is None or churn.high is None else f" (95 % {churn.low:.0%} .. {churn.high:.0%})"
-    say(f"  churn {shown}{interval}: {inline(effect.basis)}")
-
-
-def _say_more_labels(effect: MinimumDetectableEffect, rows: int) -> None:
-    """Say what more labels would show, and how to get them: as many as the guards want, else as many again."""
-    from ..actions.gate_decision import OF_HOLDOUT
-
-    lacking = max((need.rows or 0 for need in effect.guards), default=0) - effect.rows
-    if lacking > 0:
-        more = math.ceil(lacking / OF_HOLDOUT)
-        shown = "would let every guard hold where nothing is lost"
-    elif effect.size is not None:
-        # Twice the rows: the scatter shrinks by the root of two.
-        more, shown = rows, f"would bring it to about {100 * effect.size / math.sqrt(2):.1f} points"
-    else:
-        more, shown = rows, "would show smaller gains"
-    say(f"  about {more:,} more labels {shown}:  judgewright label --rows FILE --next {more}")
-
-
-def describe_floor_need(need: FloorNeed, rows: int) -> str:
-    """Say how many rows a floor wants, beside those there are."""
-    named = f"floor {need.metric}={need.floor:g}"
-    if need.rows is None:
-        value = "not known" if need.value is None else f"{need.value:.3f}"
-        return f"{named}: the judge is at {value} now; the floor must be passed before rows can show it"
-    enough = "the holdout has" if rows >= need.rows else "too few: the holdout has"
-    return f"{named} wants about {need.rows:,} holdout rows of a judge at {need.value:.3f}; {enough} {rows:,}"
-
-
-def describe_need(need: GuardNeed, rows: int) -> str:
-    """Say how many rows a guard wants, beside those there are."""
-    named = f"guard {need.metric}:-{need.margin:g}"
-    if need.rows is None or need.rows_at_half is None:
-        return f"{named}: an edit with this churn does not move {need.metric}"
-    enough = "the holdout has" if rows >= need.rows else "too few: the holdout has"
-    half = f"about {need.rows_at_half:,} where half of the margin is lost"
-    return f"{named} wants about {need.rows:,} holdout rows where nothing is lost, {half}; {enough} {rows:,}"

@@ -6,6 +6,7 @@ import contextlib
 import secrets
 import socket
 import webbrowser
+from types import FrameType
 
 import click
 
@@ -47,6 +48,13 @@ def review(port: int, opening: bool, origins: tuple[str, ...], workspace: Worksp
 
     # A workspace that is not there stays so: a page that reads makes nothing.
     root = workspace.root
+
+    class Server(uvicorn.Server):
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            """End streams of events first: the server waits for whoever is connected."""
+            app.state.pages.closing = True
+            super().handle_exit(sig, frame)
+
     token = secrets.token_urlsafe(32)
     try:
         listener = socket.create_server((HOST, port))
@@ -68,4 +76,4 @@ def review(port: int, opening: bool, origins: tuple[str, ...], workspace: Worksp
         )
         # uvicorn raises the Ctrl-C that stopped it once more; stopping a server is no failure.
         with contextlib.suppress(KeyboardInterrupt):
-            uvicorn.Server(config).run(sockets=[listener])
+            Server(config).run(sockets=[listener])

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 FORMATS = ("html", "md", "jsonl")
 """The names in `reports.FORMATS`, written out: the help must not import the reports."""
+MAX_CRITERIA = 1_000_000
+"""Bytes of a file of criteria."""
 
 
 @click.group(cls=Group)
@@ -211,4 +213,32 @@ def resume(
                 say_event(event)
 
         result = resume_run(workspace, run, environment, budget=budget, watch=watch, on_event=on_event)
+    finish(result, workspace.root, as_json=as_json)
+
+
+@runs.command(epilog="Example:  judgewright runs edit 20261121-031502-a1b2c3 criteria.txt")
+@click.argument("run")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--comment", default="", help="Why.")
+@allow_origin_option
+@writes_workspace
+@json_option
+def edit(run: str, file: Path, comment: str, origins: tuple[str, ...], workspace: Workspace, as_json: bool) -> None:
+    """Try your own criteria on the terms of RUN: its rows, goal and models, with its gate, in a run of its own.
+
+    FILE has the text of the criteria alone.
+    """
+    from ...judges import InputError, read_small
+    from ..actions.edit_run import try_edit
+    from ..reports.terminal_report import say_event, say_nothing
+
+    run = named_run(workspace, run)
+    try:
+        criteria = read_small(file, limit=MAX_CRITERIA).decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"the criteria in {str(file)!r} cannot be read: {error}") from error
+    with progress_on_stderr(quiet=as_json) as watch:
+        environment = asking_environment(workspace.root, origins=origins)
+        shown = say_nothing if as_json else say_event
+        result = try_edit(workspace, run, criteria, environment, comment=comment, watch=watch, on_event=shown)
     finish(result, workspace.root, as_json=as_json)

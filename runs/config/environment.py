@@ -75,6 +75,17 @@ class Environment:
     prices: Path | None = None
     """JUDGEWRIGHT_PRICES, a file of dollars per million tokens that overrides the bundled prices."""
 
+    @property
+    def jobs_key(self) -> Path | None:
+        """The file of the key that marks this user's jobs; None for a user without a home folder."""
+        models = self.models or user_models_path(os.environ)
+        return models and models.with_name("jobs.key")
+
+    @property
+    def process_variables(self) -> Mapping[str, str]:
+        """The variables for another process of ours, which asks the same models with the same keys."""
+        return self.variables or os.environ
+
     def __repr__(self) -> str:
         return f"Environment(base_url={self.base_url!r}, workspace={self.workspace!r})"
 

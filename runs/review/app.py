@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import AsyncIterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, R
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from ...judges import JudgewrightError
 from ..config.environment import Environment
 from .app_state import AppState
 from .guards import Guards
@@ -23,8 +26,9 @@ from .routes import route
 from .sections import SECTIONS
 
 HERE = Path(__file__).parent
-THREADS = 2
-"""Threads that read: few and lasting, because each holds a connection to the database for as long as it lives."""
+
+LOOK_SECONDS = 2.0
+"""How often the server looks whether jobs wait for a worker."""
 
 
 def review_app(root: Path, *, token: str, port: int, environment: Environment) -> Starlette:
@@ -36,11 +40,13 @@ def review_app(root: Path, *, token: str, port: int, environment: Environment) -
         environment: Base URL and keys, for the gate that a decision may start.
     """
     state = AppState(root, environment, open_templates([(section.name, section.path) for section in SECTIONS]))
-    pool = ThreadPoolExecutor(THREADS, "judgewright-review")
+    pool = state.pool
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        watching = asyncio.create_task(_keep_working(state, pool))
         yield
+        watching.cancel()
         pool.shutdown()
         state.workspace.close()
 
@@ -55,9 +61,19 @@ def review_app(root: Path, *, token: str, port: int, environment: Environment) -
         Route("/favicon.ico", lambda _: FileResponse(HERE / "static" / "icon.svg", media_type="image/svg+xml")),
         Mount("/static", StaticFiles(directory=HERE / "static")),
     ]
-    return Starlette(
+    app = Starlette(
         routes=routes,
         middleware=[Middleware(Guards, token=token, port=port)],
         exception_handlers={HTTPException: lost},
         lifespan=lifespan,
     )
+    app.state.pages = state
+    return app
+
+
+async def _keep_working(state: AppState, pool: Executor) -> None:
+    """See to it that jobs are worked: those left over by an earlier server, and those whose worker was killed."""
+    while True:
+        with contextlib.suppress(JudgewrightError):
+            await asyncio.get_running_loop().run_in_executor(pool, state.keep_working)
+        await asyncio.sleep(LOOK_SECONDS)

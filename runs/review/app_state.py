@@ -1,8 +1,11 @@
-"""What every page works with: the workspace to read, the job a decision starts, and the flips already made out."""
+"""What every page works with: the workspace to read, its jobs, and the flips already made out."""
 
 from __future__ import annotations
 
+import subprocess
 from collections import OrderedDict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -18,17 +21,23 @@ from ..actions.flips import Flips, flips_of, validation
 from ..actions.label import LabelSession
 from ..actions.run_summary import RunSummary, read_run
 from ..actions.run_table import RunLine
+from ..actions.work_jobs import start_worker
 from ..config.environment import Environment
 from ..reports.charts import reliability
+from ..store.jobs import Job, JobQueue
 from ..store.journal import RunRecord, get_run
 from ..store.ledger import HoldoutLedger
 from ..store.workspace import Workspace
-from .jobs import JobRunner
 from .kept import Kept
 
 if TYPE_CHECKING:
     from jinja2 import Environment as Templates
 
+    from ...judges.files import DataReport
+    from ..actions.check_data import RunPrice
+
+THREADS = 2
+"""Threads that read: few and lasting, because each holds a connection to the database for as long as it lives."""
 KEPT_FLIPS = 4
 """Runs whose flips are kept in memory, those looked at last."""
 KEPT_LINES = 5_000
@@ -62,13 +71,19 @@ class Looks:
 
 
 class AppState:
-    """The server's hold on one workspace. Reading takes no lock; only `jobs` write, with a handle of its own."""
+    """The server's hold on one workspace. Reading takes no lock, and nothing is written here but jobs."""
 
     def __init__(self, root: Path, environment: Environment, templates: Templates) -> None:
         self.root = root
         self.environment = environment
         self.workspace = Workspace(root)
-        self.jobs = JobRunner()
+        self.jobs = JobQueue(root, environment.jobs_key)
+        self.pool = ThreadPoolExecutor(THREADS, "judgewright-review")
+        """Where pages are made."""
+        self.closing = False
+        """Whether the server is about to stop, so that streams of events end."""
+        self.checks: dict[tuple[object, ...], tuple[DataReport, RunPrice | None]] = {}
+        """Data files that were checked lately."""
         self._templates = templates
         self.lines = Kept[RunLine](KEPT_LINES)
         self.bench_rows = Kept[BenchRows](KEPT_FLIPS)
@@ -77,12 +92,36 @@ class AppState:
         self.sessions = Kept[tuple[LabelSession, tuple[str, ...]]](KEPT_SESSIONS)
         self.labelling = Lock()
         """Held from reading which row is next to keeping its label."""
+        self._workers: list[subprocess.Popen[bytes]] = []
+        self._workers_lock = Lock()
         self._rows: OrderedDict[str, Rows] = OrderedDict()
         self._rows_lock = Lock()
 
     def render(self, template: str, **shown: Any) -> str:  # Any: whatever the template names
         """Fill a template."""
-        return self._templates.get_template(template).render(job=self.jobs.job, busy=self.jobs.busy, **shown)
+        return self._templates.get_template(template).render(open_jobs=self.open_jobs, **shown)
+
+    def open_jobs(self) -> int:
+        """Count the jobs that wait or are at work."""
+        return sum(job.state in ("queued", "running") for job in self.jobs.list())
+
+    @property
+    def origin_flags(self) -> list[str]:
+        """The addresses that whoever started the server allows, as a command takes them."""
+        return [word for url in sorted(self.environment.commanded) for word in ("--allow-origin", url)]
+
+    def queue(self, title: str, arguments: Sequence[str], *, about: str = "") -> Job:
+        """Put a command of this workspace into the queue, and see to it that somebody works it."""
+        job = self.jobs.add(title, [*arguments, "--workspace", str(self.jobs.root), "--json"], about=about)
+        self.keep_working()
+        return job
+
+    def keep_working(self) -> None:
+        """Start a worker where jobs wait and none is alive."""
+        with self._workers_lock:
+            self._workers = [worker for worker in self._workers if worker.poll() is None]
+            if not self._workers and self.jobs.waiting() and not self.jobs.at_work():
+                self._workers.append(start_worker(self.jobs, self.environment.process_variables))
 
     def read(self, run_id: str) -> RunSummary:
         """Read a run as the workspace has it at this moment.

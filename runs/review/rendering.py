@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...slices.search_result import CALIBRATION
-from ..actions.run_summary import RunSummary
 from ..reports import numbers
 from ..reports.gate_sentences import P_MEANS, describe_chance, describe_final, describe_threshold, gate_sentences
 from ..reports.terminal_report import ordered_metrics, slice_heading, slice_standing
@@ -48,7 +47,6 @@ def open_templates(sections: Sequence[tuple[str, str]] = ()) -> Environment:
         "count": numbers.count,
         "percent": numbers.percent,
         "price": numbers.price,
-        "stamp": stamp,
         "metrics": ordered_metrics,
         "plain": lambda value: f"{value:g}",
         "exact": Exact,
@@ -77,8 +75,3 @@ def drawn(svg: str) -> Markup:
     from markupsafe import Markup
 
     return Markup(svg)  # noqa: S704  # our own drawing
-
-
-def stamp(run: RunSummary) -> str:
-    """Return what changes when a run has more to show than numbers that count up."""
-    return f"{run.record.state}-{len(run.events)}"

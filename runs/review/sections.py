@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from . import bench_pages, compare_pages, decisions, diff, flip_pages, judge_pages, label_pages, pages, runs_page
+from . import (
+    bench_pages,
+    compare_pages,
+    decisions,
+    diff,
+    flip_pages,
+    job_pages,
+    judge_pages,
+    label_pages,
+    pages,
+    runs_page,
+    start,
+    watch,
+)
 from .routes import Section
 
 SECTIONS: tuple[Section, ...] = (
-    Section("Runs", "/", (*runs_page.ADDRESSES, *pages.RUNS, *diff.ADDRESSES, *decisions.ADDRESSES)),
+    Section("Runs", "/", (*runs_page.ADDRESSES, *pages.RUNS, *watch.ADDRESSES, *diff.ADDRESSES, *decisions.ADDRESSES)),
+    Section("Start", "/start", start.ADDRESSES),
     Section("Compare", "/compare", (*compare_pages.ADDRESSES, *flip_pages.ADDRESSES, *bench_pages.ADDRESSES)),
     Section("Label", "/label", label_pages.ADDRESSES),
     Section("Judges", "/judges", judge_pages.ADDRESSES),
-    Section("Jobs", "/work", pages.JOBS),
+    Section("Jobs", "/jobs", job_pages.ADDRESSES),
 )

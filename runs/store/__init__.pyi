@@ -1,5 +1,6 @@
 from .calls import CallStore, CallSummary
 from .database import Database
+from .jobs import Job, JobQueue
 from .journal import RunJournal, create_run, find_run, get_run, list_runs, set_state
 from .labels import LabelRecord, LabelStore, NewLabel, counting_records
 from .ledger import HoldoutLedger
@@ -15,6 +16,8 @@ __all__ = [
     "CallSummary",
     "Database",
     "HoldoutLedger",
+    "Job",
+    "JobQueue",
     "LabelRecord",
     "LabelStore",
     "Migration",

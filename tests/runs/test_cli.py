@@ -13,11 +13,12 @@ README = Path(__file__).resolve().parents[2] / "README.md"
 VERDICTS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "verdicts"
 SUBCOMMANDS = {
     "judges": ("list", "show", "log", "diff", "use", "tag", "import"),
-    "runs": ("list", "show", "flips", "export", "resume"),
+    "runs": ("list", "show", "flips", "export", "resume", "edit"),
     "export": ("judge", "verify"),
     "loss": ("write", "lint"),
     "data": ("check", "split", "labels", "sources", "import"),
     "models": ("list", "add", "show", "test"),
+    "jobs": ("list", "work", "pause", "stop", "resume"),
 }
 EVERY = [(name,) for name in COMMANDS if name not in SUBCOMMANDS] + [
     (n, s) for n, subs in SUBCOMMANDS.items() for s in subs

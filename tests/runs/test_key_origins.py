@@ -7,7 +7,7 @@ import json
 import re
 import shutil
 import sqlite3
-import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +20,7 @@ from judgewright.runs.cli import main
 from judgewright.runs.config import read_environment
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.review import review_app
-from judgewright.runs.store import Workspace, list_runs
+from judgewright.runs.store import JobQueue, Workspace, list_runs
 from judgewright.runs.store.journal import _link
 
 from .providers import Provider, serving
@@ -95,11 +95,11 @@ class Place:
         app = review_app(self.work, token=TOKEN, port=PORT, environment=read_environment(variables))
         with TestClient(app, base_url=OURS, cookies={f"judgewright-{PORT}": TOKEN}) as visitor:
             answer = visitor.post(path, data=form, headers={"origin": OURS, "sec-fetch-site": "same-origin"})
-            assert answer.url.path == "/work", answer.text
-            for thread in threading.enumerate():
-                if thread.name == "judgewright-decision":
-                    thread.join(120)
-            return visitor.get("/work").text
+            assert answer.url.path.startswith("/jobs/"), answer.text
+            queue = JobQueue(self.work, read_environment(variables).jobs_key)
+            while queue.waiting():
+                time.sleep(0.1)
+            return visitor.get(answer.url.path).text
 
 
 def new_place(folder: Path, *, documents: int) -> Place:

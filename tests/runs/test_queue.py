@@ -203,6 +203,7 @@ RUNS = {
     "runs flips": (),
     "runs export": ("--out", "report"),
     "runs resume": (),
+    "runs edit": ("criteria.txt",),
     "diff": (),
     "slices": (),
     "accept": (),

@@ -2,13 +2,12 @@
 // types. Markup comes from our own server alone, which has escaped all text in it; scripts in it would not run.
 "use strict";
 
-const items = [...document.querySelectorAll("[data-item]")];
-const select = (item) => {
+const listed = () => [...document.querySelectorAll("[data-item]")];
+const select = (items, item) => {
   items.forEach((other) => other.classList.toggle("selected", other === item));
   item.focus({ preventScroll: true });
   item.scrollIntoView({ block: "nearest" });
 };
-const selected = () => items.findIndex((item) => item.contains(document.activeElement));
 
 const tick = (item, on) => {
   const box = item && item.querySelector("input[type=checkbox]");
@@ -19,10 +18,11 @@ const tick = (item, on) => {
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.matches("textarea, select, input:not([type=checkbox])")) return;
-  const at = selected();
+  const items = listed();
+  const at = items.findIndex((item) => item.contains(document.activeElement));
   if (event.key === "j" || event.key === "k") {
     const next = event.key === "j" ? Math.min(at + 1, items.length - 1) : Math.max(at - 1, 0);
-    if (items[next]) select(items[next]);
+    if (items[next]) select(items, items[next]);
   } else if (event.key === "a" || event.key === "r") {
     // On a hunk: take it, or leave it out. Elsewhere: go to the button; Enter presses it, so that no slip decides.
     const button = document.querySelector(`button[value^=${event.key === "a" ? "accept" : "reject"}]`);
@@ -37,22 +37,6 @@ document.addEventListener("keydown", (event) => {
   }
   event.preventDefault();
 });
-
-const watched = document.querySelector("[data-live]");
-const look = async () => {
-  try {
-    const answer = await fetch(watched.dataset.live);
-    if (answer.ok) {
-      const now = await answer.json();
-      if (now.stamp !== watched.dataset.stamp) return location.reload();
-      watched.querySelector("[data-live-text]").textContent = now.text;
-    }
-  } catch {
-    // The server is busy or has stopped; the next look tells.
-  }
-  setTimeout(look, 1500);
-};
-if (watched) look();
 
 const draw = async (place) => {
   try {
@@ -81,11 +65,19 @@ const renew = (markup) => {
 };
 
 // data-stream=ADDRESS: server-sent events; `renew` carries markup, `reload` asks for the whole page, `end` is the last.
+// A tab that nobody sees holds no connection: a browser allows few of them.
 document.querySelectorAll("[data-stream]").forEach((place) => {
-  const stream = new EventSource(place.dataset.stream);
-  stream.addEventListener("renew", (event) => renew(event.data));
-  stream.addEventListener("reload", () => { stream.close(); location.reload(); });
-  stream.addEventListener("end", () => stream.close());
+  let stream, over = false;
+  const close = () => { stream?.close(); stream = undefined; };
+  const open = () => {
+    if (stream || over || document.hidden) return;
+    stream = new EventSource(place.dataset.stream);
+    stream.addEventListener("renew", (event) => renew(event.data));
+    stream.addEventListener("reload", () => { over = true; close(); location.reload(); });
+    stream.addEventListener("end", () => { over = true; close(); });
+  };
+  document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
+  open();
 });
 
 // data-preview=ADDRESS on a form: what the server says to the form as it stands, asked when typing pauses.

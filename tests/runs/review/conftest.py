@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,11 +18,23 @@ from judgewright.runs.config import Environment
 from judgewright.runs.config.options import BenchOptions, ModelOptions, RowOptions
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.review import review_app
-from judgewright.runs.store import RunConfig, RunJournal, Workspace, create_run, get_run, list_runs, set_state
+from judgewright.runs.store import (
+    Job,
+    JobQueue,
+    RunConfig,
+    RunJournal,
+    Workspace,
+    create_run,
+    get_run,
+    list_runs,
+    set_state,
+)
 from judgewright.runs.store.bench_config import BenchSource
 
 TOKEN = "t0ken"
 PORT = 8399
+SECONDS = 300
+"""The longest that a job may take, on a machine that may be busy."""
 OURS = f"http://127.0.0.1:{PORT}"
 ATTACK = "<script>document.title='owned'</script></textarea><img src=x onerror=\"document.title='owned'\">"
 DRIVING = "\x1b]52;c;b3duZWQ=\x07\u202edesrever\u2066"
@@ -110,6 +123,16 @@ def visit(root: Path) -> TestClient:
     client = TestClient(app, base_url=OURS, follow_redirects=False)
     client.cookies.set(f"judgewright-{PORT}", TOKEN)
     return client
+
+
+def settled(root: Path) -> Job:
+    """Wait until nothing in the queue waits or works, and return the job that was added last."""
+    queue = JobQueue(root, Environment().jobs_key)
+    until = time.monotonic() + SECONDS
+    while queue.waiting() and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not queue.waiting()
+    return queue.list()[-1]
 
 
 @pytest.fixture

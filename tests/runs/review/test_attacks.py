@@ -14,10 +14,10 @@ from starlette.types import Message, Scope
 from judgewright.judges import InputError
 from judgewright.runs.config import Environment
 from judgewright.runs.reports import FORMATS, export_run
-from judgewright.runs.review import Done, Job, JobRunner, review_app
+from judgewright.runs.review import review_app
 from judgewright.runs.store import Workspace, create_run
 
-from .conftest import OURS, PORT, TOKEN, Made
+from .conftest import OURS, PORT, TOKEN, Made, settled
 
 KEY = "sk-CANARY-7f3a91"
 SECONDS = 60
@@ -28,13 +28,6 @@ def carrying(root: Path, environment: Environment | None = None) -> TestClient:
     """A browser with the cookie."""
     app = review_app(root, token=TOKEN, port=PORT, environment=environment or Environment())
     return TestClient(app, base_url=OURS, follow_redirects=False, cookies={f"judgewright-{PORT}": TOKEN})
-
-
-def settled() -> None:
-    """Wait for the thread that decides."""
-    for thread in threading.enumerate():
-        if thread.name == "judgewright-decision":
-            thread.join(SECONDS)
 
 
 @pytest.mark.parametrize("name", ["secret.yaml", "secret.yml", "groundedness@", "%2e%2e", "%00", "%E2%80%AE", "con"])
@@ -98,7 +91,7 @@ def test_a_form_that_says_a_thing_twice_decides_nothing(desk: TestClient, own: M
     answer = desk.post(f"/runs/{own.run_id}/decide", content=body, headers=HEADERS | kind)
     assert answer.status_code == 404
     assert "2 times" in answer.text
-    assert "Nothing was decided here yet" in desk.get("/work").text
+    assert "nothing was done here yet" in desk.get("/jobs").text
 
 
 def test_half_a_form_decides_nothing_and_leaves_no_traceback(own: Made) -> None:
@@ -142,24 +135,6 @@ def test_a_defect_on_a_page_quotes_nothing_and_goes_through_the_guards(own: Made
         assert visitor.get(f"/runs/{run_id}/diff").status_code in (404, 500)
 
 
-def test_work_that_is_torn_down_keeps_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not every error is an Exception: an extension's panic is none."""
-    monkeypatch.setattr(threading, "excepthook", lambda _: None)
-    work = JobRunner()
-
-    def panic(report: object) -> Done:
-        raise SystemExit
-
-    assert work.start(Job(title="one", about="r"), panic)
-    assert work.wait(SECONDS)
-    settled()
-    assert work.job is not None
-    assert work.job.end is not None
-    assert not work.job.end.good
-    assert work.start(Job(title="two", about="r"), lambda _: Done(message="done", good=True))
-    assert work.wait(SECONDS)
-
-
 def test_a_token_of_the_last_sitting_is_no_entrance(made: Made) -> None:
     """The cookie outlives the server, which has another token now."""
     app = review_app(made.root, token="another", port=PORT, environment=Environment())
@@ -169,7 +144,7 @@ def test_a_token_of_the_last_sitting_is_no_entrance(made: Made) -> None:
 
 
 def test_two_deciders_at_once_leave_one_decision(own: Made) -> None:
-    """Whoever comes second is told so, by 409 or by what became of it; the journal has one verdict."""
+    """The same button in four tabs is one job; the journal has one verdict."""
     from judgewright.runs.actions import read_optimization
 
     with carrying(own.root) as visitor:
@@ -184,8 +159,8 @@ def test_two_deciders_at_once_leave_one_decision(own: Made) -> None:
             thread.start()
         for thread in threads:
             thread.join(SECONDS)
-        settled()
-        assert set(answers) <= {303, 409}
+        settled(own.root)
+        assert set(answers) == {303}
         assert len(answers) == 4
     with Workspace(own.root) as place:
         assert len(read_optimization(place, own.run_id).reviews) == 1
@@ -197,14 +172,14 @@ def test_key_and_sealed_rows_stand_on_no_page_in_no_file_and_in_no_message(own: 
     run = f"/runs/{own.run_id}"
     paths = ["/", run, f"{run}/diff", f"{run}/live", f"{run}/reliability.svg", "/judges", "/judges/groundedness"]
     paths += [f"{run}/flips?page={number}" for number in range(1, 9)]
-    paths += ["/runs/none", "/judges/none", "/nope", "/work", "/work/live"]
+    paths += ["/runs/none", "/judges/none", "/nope", "/jobs"]
     told: list[str] = []
     with carrying(own.root, environment) as visitor:
         told += [visitor.get(path).text for path in paths]
         for form in ({"verb": "accept", "hunk": "99"}, {"verb": "?"}, {"verb": "reject", "comment": "no"}):
             told.append(visitor.post(f"{run}/decide", data=form, headers=HEADERS).text)
-            settled()
-            told += [visitor.get(path).text for path in ("/work", "/work/live", run, f"{run}/diff")]
+            paths = ("/jobs", f"/jobs/{settled(own.root).job_id}", run, f"{run}/diff")
+            told += [visitor.get(path).text for path in paths]
     with Workspace(own.root) as place:
         for file in export_run(place, own.run_id, tmp_path / "told", formats=list(FORMATS)):
             told.append(file.read_text(encoding="utf-8"))

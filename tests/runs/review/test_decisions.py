@@ -1,37 +1,29 @@
 """What a person decides on the page, and that nothing passes the gate unseen."""
 
 import re
-import threading
+import time
 from dataclasses import replace
 
 from starlette.testclient import TestClient
 
 from judgewright.judges import Registry
-from judgewright.judges.models import Progress
 from judgewright.optimize.events import write_event
 from judgewright.runs.actions import read_optimization
-from judgewright.runs.review import Done, Job, JobRunner
-from judgewright.runs.store import RunConfig, Workspace, get_run, list_runs, open_proposer
+from judgewright.runs.config import Environment
+from judgewright.runs.store import JobQueue, RunConfig, Workspace, get_run, list_runs, open_proposer
 
-from .conftest import ATTACK, GOOD, HARMFUL, OURS, Made, retold
+from .conftest import ATTACK, GOOD, HARMFUL, OURS, Made, retold, settled
 
 HEADERS = {"origin": OURS, "sec-fetch-site": "same-origin"}
-SECONDS = 60
 
 
 def decide(desk: TestClient, own: Made, form: dict[str, object], *, to: str = "decide") -> str:
-    """Send the form of the run's page, wait for the work it starts, and return the page about it."""
+    """Send the form of the run's page, wait for the job it starts, and return the page about it."""
     answer = desk.post(f"/runs/{own.run_id}/{to}", data=form, headers=HEADERS)
-    assert (answer.status_code, answer.headers["location"]) == (303, "/work"), answer.text
-    settled()
-    return desk.get("/work").text
-
-
-def settled() -> None:
-    """Wait for the thread that decides."""
-    for thread in threading.enumerate():
-        if thread.name == "judgewright-decision":
-            thread.join(SECONDS)
+    assert answer.status_code == 303, answer.text
+    job = settled(own.root)
+    assert answer.headers["location"] == f"/jobs/{job.job_id}"
+    return desk.get(f"/jobs/{job.job_id}").text
 
 
 def test_rejecting_writes_who_and_why_and_leaves_the_shelf(desk: TestClient, own: Made) -> None:
@@ -58,7 +50,7 @@ def test_some_hunks_go_through_the_gate_as_the_very_text_that_is_kept(desk: Test
         assert 0 < len(taken) < len(diff.hunks)
         runs = len(list_runs(place.database))
     page = decide(desk, own, {"verb": "accept", "hunk": [str(n) for n in taken], "who": "Ada"})
-    assert "the gate says accepted" in page
+    assert "The gate says accepted" in page
     with Workspace(own.root) as place:
         assert len(list_runs(place.database)) == runs + 1
         kept = place.registry.get("groundedness")
@@ -135,12 +127,20 @@ def test_a_diff_that_falls_into_other_hunks_is_accepted_whole_or_not_at_all(desk
         assert read_optimization(place, odd.run_id).reviews[-1].who == "Ada"
 
 
-def test_a_decision_while_another_process_writes_is_refused_in_words(desk: TestClient, own: Made) -> None:
-    """The lock is another's: the page says whose, and the run stays undecided."""
+def test_a_decision_while_another_process_writes_waits_for_it(desk: TestClient, own: Made) -> None:
+    """The lock is another's: the job says whom it waits for, the run stays undecided, and then it is decided."""
     with Workspace(own.root) as place:
         place.database.submit(lambda connection: None).result()
-        assert "is writing to the workspace" in decide(desk, own, {"verb": "reject"})
+        desk.post(f"/runs/{own.run_id}/decide", data={"verb": "reject"}, headers=HEADERS)
+        queue = JobQueue(own.root, Environment().jobs_key)
+        job = queue.list()[-1]
+        while not (queue.complaints(job).is_file() and "waiting" in queue.complaints(job).read_text()):
+            time.sleep(0.1)
+        assert queue.get(job.job_id).state == "running"
         assert read_optimization(place, own.run_id).reviews == ()
+    settled(own.root)
+    with Workspace(own.root) as place:
+        assert len(read_optimization(place, own.run_id).reviews) == 1
 
 
 def test_forms_that_are_none_are_refused(desk: TestClient, own: Made) -> None:
@@ -155,38 +155,10 @@ def test_forms_that_are_none_are_refused(desk: TestClient, own: Made) -> None:
     assert "there is no hunk 99" in decide(desk, own, {"verb": "accept", "hunk": "99"})
 
 
-def test_one_piece_of_work_at_a_time_and_its_progress_is_told() -> None:
-    """A second piece is refused while one is at work; a defect ends the piece and quotes nothing."""
-    work, go = JobRunner(), threading.Event()
-
-    def wait(report: object) -> Done:
-        go.wait(SECONDS)
-        return Done(message="done", good=True)
-
-    def break_down(report: object) -> Done:
-        raise RuntimeError("the text of a sealed row")
-
-    assert work.start(Job(title="one", about="r"), wait)
-    assert not work.start(Job(title="two", about="r"), wait)
-    work.watch("judging", Progress(done=3, total=9, failed=0, recorded=0, cost=None, tokens=0))
-    assert work.job is not None
-    assert (work.job.title, work.job.doing, work.job.done, work.job.total) == ("one", "judging", 3, 9)
-    go.set()
-    assert work.wait(SECONDS)
-    assert work.start(Job(title="three", about="r"), break_down)
-    assert work.wait(SECONDS)
-    assert work.job.end is not None
-    assert not work.job.end.good
-    assert "RuntimeError in break_down" in work.job.end.message
-    assert "sealed" not in work.job.end.message
-
-
-def test_a_second_visitor_is_asked_to_wait(desk: TestClient, own: Made) -> None:
-    """While something is decided every other decision is answered with 409, and nothing is lost."""
-    answers = [
-        desk.post(f"/runs/{own.run_id}/decide", data={"verb": "accept", "hunk": "1"}, headers=HEADERS).status_code
-        for _ in range(2)
-    ]
-    settled()
-    assert answers[0] == 303
-    assert answers[1] in (303, 409)
+def test_the_same_decision_twice_is_one_job(desk: TestClient, own: Made) -> None:
+    """A button that was pressed twice, or in two tabs, leads to the same job."""
+    form = {"verb": "accept", "hunk": "1"}
+    answers = [desk.post(f"/runs/{own.run_id}/decide", data=form, headers=HEADERS) for _ in range(3)]
+    assert len({answer.headers["location"] for answer in answers}) == 1
+    settled(own.root)
+    assert len(JobQueue(own.root, Environment().jobs_key).list()) == 1

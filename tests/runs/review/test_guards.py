@@ -39,7 +39,7 @@ def test_the_link_never_leads_to_another_host(stranger: TestClient) -> None:
         assert not location.startswith(("//", "/\\"))
 
 
-@pytest.mark.parametrize("path", ["/", "/runs/x", "/static/review.css", "/work/live", "/favicon.ico"])
+@pytest.mark.parametrize("path", ["/", "/runs/x", "/static/review.css", "/jobs/live", "/favicon.ico"])
 def test_nothing_is_told_to_a_visitor_without_the_token(stranger: TestClient, path: str) -> None:
     """No token, a wrong one in the link, a wrong one in the cookie, and a right one of another port."""
     assert stranger.get(path).status_code == 403
@@ -78,7 +78,7 @@ def test_a_form_of_another_page_decides_nothing(desk: TestClient, own: Made, hea
     """A page on another port is the same site to a browser, which sends it the cookie; its origin gives it away."""
     answer = desk.post(f"/runs/{own.run_id}/decide", data={"verb": "reject"}, headers=headers)
     assert answer.status_code == 403
-    assert "Nothing was decided here yet" in desk.get("/work").text
+    assert "nothing was done here yet" in desk.get("/jobs").text
     assert desk.request("DELETE", "/", headers=headers).status_code == 403
 
 

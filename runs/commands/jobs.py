@@ -1,0 +1,106 @@
+"""`judgewright jobs`: the commands that the page has put into the workspace's queue."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from ..config.environment import read_environment
+from ..store.jobs import JobQueue, Wish
+from ..terminal import inline, say, say_json, say_table
+from .help import Group
+from .options import json_option, reads_workspace
+
+if TYPE_CHECKING:
+    from ..store.workspace import Workspace
+
+
+@click.group(cls=Group)
+def jobs() -> None:
+    """List, pause, resume and stop the jobs that the page started, and work them.
+
+    JOB is a job's id, or the beginning of one.
+    """
+
+
+@jobs.command("list", epilog="Example:  judgewright jobs list")
+@reads_workspace
+@json_option
+def list_(workspace: Workspace, as_json: bool) -> None:
+    """List the jobs of this workspace, in the order in which they are worked."""
+    listed = _queue(workspace).list()
+    if as_json:
+        say_json({"jobs": [asdict(job) for job in listed]})
+    elif not listed:
+        say("no jobs here yet; the page makes them: judgewright review")
+    else:
+        say_table(
+            ("job", "state", "run", "what", "end"),
+            [(job.job_id, job.state, job.run_id or "", inline(job.title), inline(job.message)) for job in listed],
+            left=5,
+        )
+
+
+@jobs.command(epilog="Example:  judgewright jobs work")
+@reads_workspace
+@json_option
+def work(workspace: Workspace, as_json: bool) -> None:
+    """Work the queue until it is empty; the page does this in a process of its own.
+
+    Does nothing where another process is at it. Ctrl-C pauses the job at work.
+    """
+    from ..actions.work_jobs import work_jobs
+    from ..cli import main
+
+    queue = _queue(workspace)
+    tell = (lambda _: None) if as_json else (lambda line: say(inline(line)))
+    worked = work_jobs(queue, main, tell=tell) if queue.waiting() else 0
+    if as_json:
+        say_json({"worked": worked})
+    elif not worked:
+        say("nothing waits, or another process works this queue")
+
+
+@jobs.command(epilog="Example:  judgewright jobs pause 3f2a")
+@click.argument("job")
+@reads_workspace
+@json_option
+def pause(job: str, workspace: Workspace, as_json: bool) -> None:
+    """Pause a job: what it has done is kept, and `jobs resume` goes on."""
+    _wish(workspace, job, "pause", as_json=as_json)
+
+
+@jobs.command(epilog="Example:  judgewright jobs stop 3f2a")
+@click.argument("job")
+@reads_workspace
+@json_option
+def stop(job: str, workspace: Workspace, as_json: bool) -> None:
+    """Stop a job; what it has done is kept."""
+    _wish(workspace, job, "stop", as_json=as_json)
+
+
+@jobs.command(epilog="Example:  judgewright jobs resume 3f2a")
+@click.argument("job")
+@reads_workspace
+@json_option
+def resume(job: str, workspace: Workspace, as_json: bool) -> None:
+    """Put a job that was paused, stopped or failed into the queue again."""
+    queued = _queue(workspace).resume(job)
+    if as_json:
+        say_json(asdict(queued))
+    else:
+        say(f"job {queued.job_id} is queued; the page works it, or: judgewright jobs work")
+
+
+def _wish(workspace: Workspace, job: str, wish: Wish, *, as_json: bool) -> None:
+    wanted = _queue(workspace).wish(job, wish)
+    if as_json:
+        say_json(asdict(wanted))
+    else:
+        say(f"job {wanted.job_id}: {'will ' + wish if wanted.state == 'running' else wanted.state}")
+
+
+def _queue(workspace: Workspace) -> JobQueue:
+    return JobQueue(workspace.root, read_environment().jobs_key)

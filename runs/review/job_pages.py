@@ -1,0 +1,107 @@
+"""The pages of jobs: the queue, one job, and the buttons that pause, resume and stop it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from ...judges import InputError, JudgewrightError
+from ..actions.work_jobs import result_of
+from ..reports.numbers import count, price
+from ..store.calls import CallStore
+from ..store.jobs import Job
+from .app_state import AppState
+from .forms import field_of
+from .paged import Paged
+from .routes import Address, AsyncAddress
+from .stream import News, stream_news
+
+JOBS_PER_PAGE = 50
+
+
+def jobs(state: AppState, request: Request) -> Response:
+    """Show the queue, the newest first."""
+    page = Paged(state.jobs.list()[::-1], request.query_params.get("page", "1"), JOBS_PER_PAGE)
+    return HTMLResponse(state.render("jobs.html", page=page, ours=state.jobs.is_ours))
+
+
+async def jobs_live(state: AppState, request: Request) -> Response:
+    """Tell what changes in the queue."""
+    number = request.query_params.get("page", "1")
+
+    def look() -> News:
+        page = Paged(state.jobs.list()[::-1], number, JOBS_PER_PAGE)
+        return News(state.render("job_list.html", page=page, ours=state.jobs.is_ours))
+
+    return stream_news(state, request, look)
+
+
+def job(state: AppState, request: Request) -> Response:
+    """Show one job: what it does, how far it is, how it ended."""
+    shown = state.jobs.get(request.path_params["job"])
+    return HTMLResponse(state.render("job.html", **_view(state, shown)))
+
+
+async def job_live(state: AppState, request: Request) -> Response:
+    """Tell how far a job is."""
+    job_id = request.path_params["job"]
+
+    def look() -> News:
+        now = state.jobs.get(job_id)
+        return News(state.render("job_state.html", **_view(state, now)), last=not now.open)
+
+    return stream_news(state, request, look)
+
+
+def change(state: AppState, request: Request) -> Response:
+    """Pause, stop or resume a job, as its button says."""
+    job_id = state.jobs.get(request.path_params["job"]).job_id
+    verbs: dict[str, Callable[[], Job]] = {
+        "pause": lambda: state.jobs.wish(job_id, "pause"),
+        "stop": lambda: state.jobs.wish(job_id, "stop"),
+        "resume": lambda: state.jobs.resume(job_id),
+    }
+    verb = field_of(request, "verb")
+    if verb not in verbs:
+        raise InputError(f"{verb!r} is none of {', '.join(verbs)}")
+    verbs[verb]()
+    state.keep_working()
+    return RedirectResponse(f"/jobs/{job_id}", 303)
+
+
+def _view(state: AppState, job: Job) -> dict[str, object]:
+    """Return what the templates of one job name."""
+    queue = state.jobs.list()
+    body = result_of(state.jobs, job) if not job.open else {}
+    judge = body.get("judge") if body.get("accepted") else None
+    return {
+        "job": job,
+        "ours": state.jobs.is_ours(job),
+        "ahead": sum(other.state in ("queued", "running") and other.seq < job.seq for other in queue),
+        "progress": _progress(state, job),
+        "judge": str(judge).partition("@")[0] if judge else None,
+        "command": shlex.join(("judgewright", *job.arguments)),
+    }
+
+
+def _progress(state: AppState, job: Job) -> str:
+    """Say what the job's run has asked so far; empty before it has one."""
+    if job.run_id is None or not state.workspace.exists:
+        return ""
+    try:
+        calls = CallStore(state.workspace.database, job.run_id).summary()
+    except JudgewrightError:
+        return ""
+    return f"{count(calls.done)} calls answered, {count(calls.tokens)} tokens, {price(calls.known_cost)}"
+
+
+ADDRESSES = (
+    Address("/jobs", jobs),
+    AsyncAddress("/jobs/live", jobs_live),
+    Address("/jobs/{job}", job),
+    AsyncAddress("/jobs/{job}/live", job_live),
+    Address("/jobs/{job}/change", change, "POST"),
+)

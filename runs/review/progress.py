@@ -1,0 +1,77 @@
+"""How far a run in progress has come: what it is at, what it has spent, and whether somebody still works on it."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import Any
+
+from ...judges import InputError
+from ...optimize.events import SearchStarted, StepTaken
+from ..actions.run_summary import RunSummary
+from ..config.environment import parse_budget
+from ..reports.numbers import count, price
+from ..store.journal import RunRecord
+from .app_state import AppState
+
+
+def progress_of(state: AppState, run: RunSummary) -> dict[str, Any]:
+    """Return what the card of a run in progress shows; nothing of one that has ended."""
+    if run.record.state != "running":
+        return {}
+    jobs = [job for job in state.jobs.list() if job.run_id == run.run_id and job.state == "running"]
+    return {
+        "stage": stage(run),
+        "left": budget_left(run),
+        "job": jobs[-1] if jobs else None,
+        "gone": is_gone(run.record),
+    }
+
+
+def stage(run: RunSummary) -> str:
+    """Name what a run in progress is at, after the last event it wrote."""
+    kind = run.events[-1].kind if run.events else ""
+    if kind in (SearchStarted.kind, StepTaken.kind):
+        return f"step {len(run.steps) + 1} of at most {run.record.config.get('steps', '?')}"
+    return _NEXT.get(kind, "at work")
+
+
+_NEXT = {
+    "": "starting",
+    "started": "splitting the rows",
+    "split": "measuring the judge as it is",
+    "benchmark": "searching for the slice",
+    "slice": "writing the loss",
+    "chance": "measuring hunks, then the gate",
+    "loss": "validating the prompt as it is",
+    "survivor": "measuring hunks, then the gate",
+    "hunks": "the gate is judging the holdout",
+    "decision": "measuring everything again",
+    "threshold": "searching for the slice",
+}
+
+
+def budget_left(run: RunSummary) -> str:
+    """Say what is left of the run's budget; empty where it has none, or where a price is unknown."""
+    try:
+        allowance = parse_budget(run.record.config.get("budget"))
+    except InputError:
+        return ""
+    if allowance.money is not None and run.calls.known_cost is not None:
+        return f"{price(max(allowance.money - run.calls.known_cost, 0.0))} of {price(allowance.money)} left"
+    if allowance.tokens is not None:
+        return f"{count(max(allowance.tokens - run.calls.tokens, 0))} of {count(allowance.tokens)} tokens left"
+    return ""
+
+
+def is_gone(record: RunRecord) -> bool:
+    """Whether the process of a run is surely not there any more: it was on this machine, and is not."""
+    if record.host != socket.gethostname() or os.name == "nt":
+        return False
+    try:
+        os.kill(record.pid, 0)  # asks whether it is there, and does nothing to it
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False

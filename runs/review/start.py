@@ -1,0 +1,235 @@
+"""Starting a run: data with its check, judge, model, objective as it is read, the plan, and then the button."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from ...judges import JudgewrightError
+from ...judges.files import KINDS, RawRoles
+from ...optimize import ObjectiveWords
+from ..actions.check_data import CheckOptions, check_file
+from ..actions.models import describe_models
+from ..actions.plan import Plan, plan_run
+from ..actions.read_objective import saved_slices
+from ..actions.reading_price import price_reading
+from ..actions.run_summary import RunSummary, read_run
+from ..config.environment import SIMULATED, Environment
+from ..reports.plan_report import describe_detectable
+from ..store.journal import list_runs
+from .app_state import AppState
+from .data_files import find_data_files
+from .routes import Address, AsyncAddress
+from .start_form import OTHER, StartForm, fitting_judges, form_fields
+from .uploads import keep_upload
+
+KEPT_CHECKS = 8
+"""Checks of data files that are kept in memory."""
+LOOKED_BACK = 30
+"""So many of the last runs are looked at for one that has measured the same judge on the same data."""
+
+
+def start(state: AppState, request: Request) -> Response:
+    """Show the form, filled in as the link says."""
+    return _page(state, StartForm.of(request))
+
+
+def plan(state: AppState, request: Request) -> Response:
+    """Show the same form with what the run would ask and cost."""
+    form = StartForm.of(request)
+    try:
+        config = form.config(state)
+        environment = _environment(state, *config.named_models)
+        planned = plan_run(state.workspace, config, environment, pilot=False, watch=lambda *_: None)
+    except JudgewrightError as error:
+        return _page(state, form, problem=_words(error))
+    return _page(state, form, planned=planned)
+
+
+def reading(state: AppState, request: Request) -> Response:
+    """Say how the rules read the objective as it stands."""
+    return HTMLResponse(state.render("start_reading.html", reading=_reading(state, StartForm.of(request))))
+
+
+def run(state: AppState, request: Request) -> Response:
+    """Put the run into the queue."""
+    form = StartForm.of(request)
+    return _queue(state, form, f"Improve {form.judge} on {Path(form.data).name}")
+
+
+def measure(state: AppState, request: Request) -> Response:
+    """Put the run's beginning into the queue: the benchmark, the slice and the loss, and no search."""
+    form = StartForm.of(request)
+    return _queue(state, form, f"Measure {form.judge} on {Path(form.data).name}", steps=0)
+
+
+def ask_model(state: AppState, request: Request) -> Response:
+    """Put the model's reading of the objective into the queue, and the loss that it writes."""
+    form = StartForm.of(request)
+    if not form.objective or not form.named_model:
+        return _page(state, form, problem="Write an objective and choose a model first.")
+    arguments = ["loss", "write", f"--model={form.named_model}", f"--judge={form.prompt(state).name}"]
+    arguments += [f"--{name}={value}" for name in ("target",) if (value := form.more.get(name))]
+    for name, flag in (("guards", "--guard"), ("floors", "--floor")):
+        arguments += [f"{flag}={line.strip()}" for line in form.more.get(name, "").splitlines() if line.strip()]
+    arguments += ["--yes"] if form.more.get("yes") else []
+    job = state.queue("Read the objective", [*arguments, "--", form.objective])
+    return RedirectResponse(f"/jobs/{job.job_id}", 303)
+
+
+async def upload(state: AppState, request: Request) -> Response:
+    """Store a data file below the workspace and go on with it."""
+    name = await keep_upload(state.root, request)
+    return RedirectResponse(f"/start?{urlencode({'data': name})}", 303)
+
+
+def _queue(state: AppState, form: StartForm, title: str, *, steps: int | None = None) -> Response:
+    try:
+        job = state.queue(title, form.arguments(state, steps=steps))
+    except JudgewrightError as error:
+        return _page(state, form, problem=_words(error))
+    return RedirectResponse(f"/jobs/{job.job_id}", 303)
+
+
+def _page(state: AppState, form: StartForm, *, planned: Plan | None = None, problem: str = "") -> Response:
+    """Render the form with whatever is known by now."""
+    models = [model for model in describe_models(_environment(state)) if model.named is not None]
+    shown: dict[str, Any] = {"check": None, "check_problem": "", "judges": [], "price": None, "reading_price": None}
+    if form.data:
+        try:
+            shown |= _checked(state, form)
+        except JudgewrightError as error:
+            shown["check_problem"] = _words(error)
+        if not form.judge and shown["judges"] and shown["judges"][0][1]:
+            form = StartForm(**{**_values(form), "judge": shown["judges"][0][0].name})
+    if form.judge and form.named_model:
+        shown["reading_price"] = _reading_price(state, form)
+    body = state.render(
+        "start.html",
+        form=form,
+        files=find_data_files(state.root),
+        models=models,
+        simulated=SIMULATED,
+        other=OTHER,
+        fields=form_fields(),
+        kinds=KINDS,
+        reading=_reading(state, form) if form.objective else None,
+        plan=planned,
+        shows=describe_detectable(planned.detectable, sum(planned.sizes.values())) if planned else [],
+        measured=_measured(state, form) if planned else None,
+        problem=problem,
+        **shown,
+    )
+    return HTMLResponse(body, 400 if problem else 200)
+
+
+def _values(form: StartForm) -> dict[str, Any]:
+    return {name: getattr(form, name) for name in ("data", "judge", "model", "other", "objective", "more")}
+
+
+def _environment(state: AppState, *models: str) -> Environment:
+    return state.environment.in_workspace(state.root).naming(*models)
+
+
+def _words(error: JudgewrightError) -> str:
+    return f"{error}{f' ({error.hint})' if error.hint else ''}"
+
+
+def _checked(state: AppState, form: StartForm) -> dict[str, Any]:
+    """Check the data file, from memory where it is as it was; say which judges it fits."""
+    path = form.path(state)
+    stat = path.stat()
+    roles = RawRoles(label=form.more.get("label"), id=form.more.get("id_"), group=form.more.get("group"))
+    prompt = form.prompt(state) if form.judge else None
+    model = form.named_model or None
+    key = (
+        str(path),
+        stat.st_mtime_ns,
+        stat.st_size,
+        prompt and prompt.version,
+        model,
+        roles.label,
+        roles.id,
+        roles.group,
+    )
+    found = state.checks.get(key)
+    if found is None:
+        options = CheckOptions(roles=roles, prompt=prompt, model=model)
+        environment = _environment(state, *([model] if model else []))
+        found = check_file(path, options, registry=state.workspace.registry, environment=environment)
+        state.checks[key] = found
+        while len(state.checks) > KEPT_CHECKS:
+            state.checks.pop(next(iter(state.checks)))
+    report, price = found
+    return {"check": report, "price": price, "judges": fitting_judges(state, report.inputs)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How the rules read an objective, or why they do not."""
+
+    read_as: str = ""
+    notes: tuple[str, ...] = ()
+    problem: str = ""
+
+
+def _reading(state: AppState, form: StartForm) -> Reading:
+    if not form.objective and "target" not in form.more:
+        return Reading()
+    try:
+        judge = form.prompt(state) if form.judge else None
+        objective = _objective_words(form).read(judge, slices=saved_slices(state.workspace))
+    except JudgewrightError as error:
+        return Reading(problem=_words(error))
+    return Reading(read_as=objective.describe(), notes=tuple(objective.notes))
+
+
+def _objective_words(form: StartForm) -> ObjectiveWords:
+    limits = {
+        name: [line.strip() for line in form.more.get(name, "").splitlines() if line.strip()]
+        for name in ("guards", "floors")
+    }
+    return ObjectiveWords(text=form.objective, target=form.more.get("target"), yes=bool(form.more.get("yes")), **limits)
+
+
+def _reading_price(state: AppState, form: StartForm) -> float | None:
+    try:
+        environment = _environment(state, form.named_model)
+        words, judge = _objective_words(form), form.prompt(state)
+        return price_reading(state.workspace, words, judge, form.named_model, environment)
+    except JudgewrightError:
+        return None
+
+
+def _measured(state: AppState, form: StartForm) -> RunSummary | None:
+    """Return the last run that took this judge on this data with this model as far as the slice and the loss."""
+    if not state.workspace.exists:
+        return None
+    path, prompt = str(form.path(state)), form.prompt(state)
+    for record in list_runs(state.workspace.database)[::-1][:LOOKED_BACK]:
+        config: Mapping[str, Any] = record.config
+        if record.kind != "optimize" or (config.get("data"), config.get("model")) != (path, form.named_model):
+            continue
+        if config.get("objective") != form.objective:
+            continue
+        summary = read_run(state.workspace, record.run_id)
+        if summary.loss is not None and summary.before.version == prompt.version:
+            return summary
+    return None
+
+
+ADDRESSES = (
+    Address("/start", start),
+    Address("/start/plan", plan, "POST"),
+    Address("/start/reading", reading, "POST"),
+    Address("/start/run", run, "POST"),
+    Address("/start/measure", measure, "POST"),
+    Address("/start/ask", ask_model, "POST"),
+    AsyncAddress("/start/upload", upload, "POST"),
+)

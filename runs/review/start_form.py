@@ -1,0 +1,166 @@
+"""The form that starts a run: its fields are the options of `optimize`, and it says what a terminal would."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, field
+from pathlib import Path
+
+from starlette.requests import Request
+
+from ...judges import InputError, JudgePrompt
+from ...optimize.options import Option, option_fields, shares_text, spelling
+from ..commands.options import read_options
+from ..config.options import OptimizeOptions
+from ..store.run_config import RunConfig
+from .app_state import AppState
+from .data_files import resolve_data_file
+from .forms import field_of
+
+OWN_PLACE = ("objective", "model")
+"""Options that have a place of their own in the form."""
+FIRST = ("budget", "proposer")
+"""Options that come first among the others."""
+NOT_HERE = frozenset({"edit", "holdout", "via", "exchange", "optimizer_via"})
+"""Options that name other files, or want somebody to carry files: they are for the terminal."""
+OTHER = "other"
+"""The choice of a model that stands in the text field beside."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormField:
+    """An option as the form shows it."""
+
+    name: str
+    words: str
+    option: Option
+    default: str
+    several: bool
+    """Whether it takes a value a line."""
+
+
+def form_fields() -> dict[str, list[FormField]]:
+    """Return the fields under "more", by heading; those that people reach for first have the first heading."""
+    groups: dict[str, list[FormField]] = {"Budget and proposer": []}
+    for one, option in option_fields(OptimizeOptions):
+        if one.name in (*OWN_PLACE, *NOT_HERE):
+            continue
+        heading = "Budget and proposer" if one.name in FIRST else option.group
+        default = one.default if one.default is not MISSING else None
+        shown = "" if default in (None, (), False) else shares_text(default) if option.kind == "shares" else default
+        groups.setdefault(heading, []).append(
+            FormField(
+                name=one.name,
+                words=spelling(one).removeprefix("--").replace("-", " "),
+                option=option,
+                default=str(shown),
+                several=option.kind in ("integers", "repeated", "pairs"),
+            )
+        )
+    groups["Budget and proposer"].sort(key=lambda shown: FIRST.index(shown.name))
+    return groups
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartForm:
+    """What a person has filled in so far."""
+
+    data: str = ""
+    """The data file, as a path below the workspace."""
+    judge: str = ""
+    model: str = ""
+    other: str = ""
+    """A model that is not in the list."""
+    objective: str = ""
+    more: Mapping[str, str] = field(default_factory=dict)
+    """What was typed into the other fields; a flag is `yes`."""
+
+    @classmethod
+    def of(cls, request: Request) -> StartForm:
+        """Read the form of a POST, or the query of a link that fills it in."""
+        if request.method == "POST":
+            values = {name: field_of(request, name) for name in request.state.form}
+        else:
+            values = dict(request.query_params)
+        usual = {shown.name: shown.default for fields in form_fields().values() for shown in fields}
+        return cls(
+            **{name: values.get(name, "").strip() for name in ("data", "judge", "model", "other", "objective")},
+            more={
+                name: value.strip()
+                for name, value in values.items()
+                if name in usual and value.strip() not in ("", usual[name])
+            },
+        )
+
+    @property
+    def named_model(self) -> str:
+        """The model, wherever it was named."""
+        return self.other if self.model == OTHER else self.model
+
+    def options(self, *, steps: int | None = None) -> list[str]:
+        """Return the options of `optimize` as words.
+
+        Args:
+            steps: Instead of those of the form.
+        """
+        words = [f"--objective={self.objective}", f"--model={self.named_model}"]
+        more = dict(self.more)
+        if steps is not None:
+            more["steps"] = str(steps)
+        for fields in form_fields().values():
+            for shown in fields:
+                value = more.get(shown.name, "")
+                flag = spelling_of(shown)
+                if shown.option.kind == "flag":
+                    words += [flag] if value else []
+                elif shown.several:
+                    words += [f"{flag}={line.strip()}" for line in value.splitlines() if line.strip()]
+                elif value and value != shown.default:
+                    words.append(f"{flag}={value}")
+        return words
+
+    def arguments(self, state: AppState, *, steps: int | None = None) -> list[str]:
+        """Return the command that starts the run.
+
+        Raises:
+            InputError: Something is missing, or cannot be read.
+        """
+        judge, path = self.prompt(state), self.path(state)
+        options = self.options(steps=steps)
+        read_options(OptimizeOptions, options)
+        return ["optimize", f"{judge.name}@{judge.version}", str(path), *options]
+
+    def config(self, state: AppState) -> RunConfig:
+        """Return the configuration of the run, as the command would read it.
+
+        Raises:
+            InputError: Something is missing, or cannot be read.
+        """
+        options = read_options(OptimizeOptions, self.options())
+        return RunConfig(prompt=self.prompt(state).to_yaml(), data=str(self.path(state)), **vars(options))
+
+    def path(self, state: AppState) -> Path:
+        """Return the data file."""
+        return resolve_data_file(state.root, self.data)
+
+    def prompt(self, state: AppState) -> JudgePrompt:
+        """Return the judge.
+
+        Raises:
+            InputError: There is none of that name; the path of a file is no name.
+        """
+        if self.judge not in state.workspace.registry.names():
+            raise InputError(f"there is no judge {self.judge!r}", hint="choose one of the list")
+        return state.workspace.registry.get(self.judge)
+
+
+def spelling_of(shown: FormField) -> str:
+    """Return a field's option as it is typed."""
+    return next(spelling(one) for one, _ in option_fields(OptimizeOptions) if one.name == shown.name)
+
+
+def fitting_judges(state: AppState, columns: Sequence[str]) -> list[tuple[JudgePrompt, bool]]:
+    """Return every judge, those first whose inputs the data file has, with whether it has them."""
+    prompts = [state.workspace.registry.get(name) for name in state.workspace.registry.names()]
+    judged = [(prompt, set(prompt.inputs) <= set(columns)) for prompt in prompts]
+    return sorted(judged, key=lambda one: not one[1])

@@ -1,0 +1,47 @@
+"""Looking on while a run works: its page is told anew whenever its journal has more, and its counters every second."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from ..actions.run_summary import read_optimization
+from .app_state import AppState
+from .pages import render_run
+from .progress import progress_of
+from .routes import Address, AsyncAddress
+from .stream import News, stream_news
+
+
+async def live(state: AppState, request: Request) -> Response:
+    """Tell what is new of a run in progress; its page is loaded anew when the run ends."""
+    run_id = request.path_params["run"]
+    shown = -1
+
+    def look() -> News:
+        nonlocal shown
+        run = state.read(run_id)
+        if run.record.state != "running":
+            return News("", stamp=run.record.state, last=True)
+        if run.record.kind == "optimize" and len(run.events) != shown:
+            shown = len(run.events)
+            return News(render_run(state, run), stamp=run.record.state)
+        card = state.render("run_live.html", run=run, **progress_of(state, run))
+        return News(card, stamp=run.record.state)
+
+    return stream_news(state, request, look)
+
+
+def resume(state: AppState, request: Request) -> Response:
+    """Put a run that was stopped or killed into the queue, to go on."""
+    run_id = read_optimization(state.workspace, request.path_params["run"]).run_id
+    for job in state.jobs.list():
+        if job.run_id == run_id and job.state in ("paused", "stopped", "failed"):
+            state.jobs.resume(job.job_id)
+            state.keep_working()
+            return RedirectResponse(f"/jobs/{job.job_id}", 303)
+    job = state.queue("Go on with a run", ["runs", "resume", run_id, *state.origin_flags], about=run_id)
+    return RedirectResponse(f"/jobs/{job.job_id}", 303)
+
+
+ADDRESSES = (AsyncAddress("/runs/{run}/live", live), Address("/runs/{run}/resume", resume, "POST"))

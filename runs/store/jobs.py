@@ -1,0 +1,314 @@
+"""Jobs: commands that wait their turn in a workspace, and what became of them.
+
+They stand in a file of their own beside the database, because whoever works holds the database's one lock for hours.
+A line is written in one short transaction, so that two pages, a terminal and a worker can write at once. A workspace
+may come from somebody else: a job is worked only if it bears the mark of a key that this user's own folder holds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Literal
+
+from ...judges import InputError, WorkspaceError
+from .lock import WriterLock
+from .schema import now
+from .workspace import FOLDER
+
+JobState = Literal["queued", "running", "paused", "stopped", "done", "failed"]
+Wish = Literal["", "pause", "stop"]
+ENDED = ("stopped", "done", "failed")
+MAX_STARTS = 4
+"""A job whose worker was killed so often is not started again by itself."""
+
+_TABLE = """
+CREATE TABLE IF NOT EXISTS job (
+    seq INTEGER PRIMARY KEY,
+    job_id TEXT NOT NULL UNIQUE,
+    title TEXT NOT NULL,
+    about TEXT NOT NULL,
+    arguments TEXT NOT NULL,
+    mark TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('queued', 'running', 'paused', 'stopped', 'done', 'failed')),
+    wish TEXT NOT NULL CHECK (wish IN ('', 'pause', 'stop')),
+    starts INTEGER NOT NULL,
+    pid INTEGER,
+    created TEXT NOT NULL,
+    started TEXT,
+    ended TEXT,
+    exit_code INTEGER,
+    run_id TEXT,
+    message TEXT NOT NULL
+)
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A command that waits, is at work, or has ended."""
+
+    seq: int
+    job_id: str
+    title: str
+    about: str
+    """The run that it is about; empty where it is about none."""
+    arguments: tuple[str, ...]
+    """What is typed after `judgewright`."""
+    mark: str
+    state: JobState
+    wish: Wish
+    """What a person wants of it while it works."""
+    starts: int
+    pid: int | None
+    """The worker's process, of the last start."""
+    created: str
+    started: str | None
+    """When it was started last."""
+    ended: str | None
+    exit_code: int | None
+    run_id: str | None
+    """The run that it made or went on with."""
+    message: str
+    """How it ended, in a sentence."""
+
+    @property
+    def open(self) -> bool:
+        """Whether it has not ended: it waits, works or is paused."""
+        return self.state not in ENDED
+
+    @property
+    def good(self) -> bool:
+        """Whether it led to what was asked for."""
+        return self.state == "done" and self.exit_code == 0
+
+
+_COLUMNS = ", ".join(field.name for field in fields(Job))
+
+
+class JobQueue:
+    """The jobs of one workspace.
+
+    Args:
+        root: The workspace's folder; nothing is made in it before the first job.
+        key_file: A file of this user alone, outside of any workspace; made with the first job. None where the user has
+            no folder for it: then no job can be added.
+    """
+
+    def __init__(self, root: Path, key_file: Path | None) -> None:
+        self.root = root.resolve()
+        self.folder = self.root / FOLDER / "jobs"
+        self._path = self.root / FOLDER / "jobs.db"
+        self._key_file = key_file
+
+    def list(self) -> tuple[Job, ...]:
+        """Return every job, in the order in which they were added."""
+        if not self._path.is_file():
+            return ()
+        with self._open() as connection:
+            return tuple(_job(row) for row in connection.execute(f"SELECT {_COLUMNS} FROM job ORDER BY seq"))  # noqa: S608
+
+    def get(self, job_id: str) -> Job:
+        """Return one job, by its id or the beginning of it.
+
+        Raises:
+            InputError: There is no such job, or there are several.
+        """
+        fitting = [job for job in self.list() if job_id and job.job_id.startswith(job_id)]
+        if len(fitting) != 1:
+            raise InputError(
+                f"{len(fitting) or 'no'} jobs begin with {job_id!r}" if fitting else f"there is no job {job_id!r}",
+                hint="`judgewright jobs list` shows them",
+            )
+        return fitting[0]
+
+    def add(self, title: str, arguments: Sequence[str], *, about: str = "") -> Job:
+        """Put a command at the end of the queue; the same command that has not ended is not put there again.
+
+        Raises:
+            InputError: The user has no folder for the key.
+            WorkspaceError: The queue cannot be written.
+        """
+        content = json.dumps(list(arguments))
+        mark = self._mark(content, self._key(make=True))
+        job_id = secrets.token_hex(4)
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with self._open() as connection:
+            same = connection.execute(
+                "SELECT job_id FROM job WHERE arguments = ? AND state IN ('queued', 'running', 'paused')", (content,)
+            ).fetchone()
+            if same is None:
+                connection.execute(_ADD, (job_id, title, about, content, mark, now()))
+        return self.get(same[0] if same else job_id)
+
+    def is_ours(self, job: Job) -> bool:
+        """Whether this user put the job here, and not whoever the workspace came from."""
+        key = self._key(make=False)
+        return key is not None and hmac.compare_digest(job.mark, self._mark(json.dumps(list(job.arguments)), key))
+
+    def waiting(self) -> bool:
+        """Whether a job is to be worked: one that is queued, or one whose worker was killed."""
+        return any(job.state in ("queued", "running") and self.is_ours(job) for job in self.list())
+
+    def wish(self, job_id: str, wish: Wish) -> Job:
+        """Pause or stop a job; one at work ends as by Ctrl-C, with what it has done kept.
+
+        Raises:
+            InputError: There is no such job, or it has ended.
+        """
+        job = self.get(job_id)
+        held = "paused" if wish == "pause" else "stopped"
+        with self._open() as connection:
+            connection.execute(
+                "UPDATE job SET state = ?, ended = ? WHERE job_id = ? AND state IN ('queued', 'paused')",
+                (held, now() if wish == "stop" else None, job.job_id),
+            )
+            connection.execute("UPDATE job SET wish = ? WHERE job_id = ? AND state = 'running'", (wish, job.job_id))
+        if not job.open:
+            raise InputError(f"job {job.job_id} has ended: {job.message or job.state}")
+        return self.get(job.job_id)
+
+    def resume(self, job_id: str) -> Job:
+        """Put a job that was paused, stopped or failed at the end of the queue again.
+
+        Raises:
+            InputError: There is no such job, or it waits, works or is done.
+        """
+        job = self.get(job_id)
+        mark = self._mark(json.dumps(list(job.arguments)), self._key(make=True))
+        with self._open() as connection:
+            changed = connection.execute(_RESUME, (mark, job.job_id)).rowcount
+        if not changed and (job.state != "queued" or self.is_ours(job)):
+            raise InputError(f"job {job.job_id} is {job.state}; there is nothing to resume")
+        return self.get(job.job_id)
+
+    def lock(self) -> WriterLock:
+        """Return the lock that the one worker of the workspace holds."""
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return WriterLock(self._path.with_name("jobs.lock"))
+
+    def at_work(self) -> bool:
+        """Whether a worker is alive."""
+        if not self.folder.is_dir():
+            return False
+        lock = self.lock()
+        try:
+            lock.acquire()
+        except WorkspaceError:
+            return True
+        lock.release()
+        return False
+
+    def cut_off(self) -> tuple[Job, ...]:
+        """Return, for the worker that holds the lock, the jobs that were at work when an earlier worker was killed."""
+        return tuple(job for job in self.list() if job.state == "running" and self.is_ours(job))
+
+    def put_back(self, job: Job) -> None:
+        """Queue a job again that was cut off, unless a person wanted it to end or it was cut off too often."""
+        if not job.wish and job.starts < MAX_STARTS:
+            with self._open() as connection:
+                connection.execute("UPDATE job SET state = 'queued' WHERE job_id = ?", (job.job_id,))
+            return
+        message = "its worker was killed" if job.wish else f"its worker was killed {job.starts} times"
+        state: JobState = "paused" if job.wish == "pause" else "stopped" if job.wish == "stop" else "failed"
+        self.end(job.job_id, state=state, exit_code=None, run_id=job.run_id, message=message)
+
+    def take(self) -> Job | None:
+        """Start the next job, for the worker that holds the lock; None where nothing waits."""
+        for job in self.list():
+            if job.state == "queued" and self.is_ours(job):
+                with self._open() as connection:
+                    taken = connection.execute(_TAKE, (os.getpid(), now(), job.job_id)).rowcount
+                if taken:  # it may have been paused meanwhile
+                    return self.get(job.job_id)
+        return None
+
+    def found_run(self, job_id: str, run_id: str) -> None:
+        """Take note of the run that a job works on."""
+        with self._open() as connection:
+            connection.execute("UPDATE job SET run_id = ? WHERE job_id = ?", (run_id, job_id))
+
+    def end(self, job_id: str, *, state: JobState, exit_code: int | None, run_id: str | None, message: str) -> None:
+        """Write down how a job at work ended."""
+        ended = None if state == "paused" else now()
+        with self._open() as connection:
+            connection.execute(_END, (state, exit_code, run_id, message, ended, job_id))
+
+    def output(self, job: Job) -> Path:
+        """Return the file of what a job printed."""
+        return self.folder / f"{job.job_id}.out"
+
+    def complaints(self, job: Job) -> Path:
+        """Return the file of what a job printed on stderr."""
+        return self.folder / f"{job.job_id}.err"
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        """Open the file for one transaction."""
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
+            with contextlib.closing(sqlite3.connect(self._path, timeout=30)) as connection:
+                connection.isolation_level = None
+                connection.execute("PRAGMA synchronous=FULL")
+                connection.execute("BEGIN IMMEDIATE")
+                connection.execute(_TABLE)
+                yield connection
+                connection.execute("COMMIT")
+        except (sqlite3.Error, OSError) as error:
+            raise WorkspaceError(f"the jobs in {self._path} cannot be read or written: {error}") from error
+
+    def _mark(self, content: str, key: bytes | None) -> str:
+        if key is None:
+            raise InputError("jobs need a file for their key", hint="set HOME, or JUDGEWRIGHT_MODELS to a whole path")
+        about = json.dumps([str(self.root), content]).encode()
+        return hmac.new(key, about, hashlib.sha256).hexdigest()
+
+    def _key(self, *, make: bool) -> bytes | None:
+        if self._key_file is None:
+            return None
+        try:
+            if make:
+                self._key_file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                draft = self._key_file.with_name(f"{self._key_file.name}.{secrets.token_hex(4)}")
+                draft.touch(0o600)
+                draft.write_bytes(secrets.token_hex(32).encode())
+                # A link is made only where there is none: whoever comes first makes the key, and it is never half.
+                with contextlib.suppress(FileExistsError):
+                    os.link(draft, self._key_file)
+                draft.unlink()
+            return self._key_file.read_bytes() or None
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise WorkspaceError(f"the key of jobs, {self._key_file}, cannot be used: {error.strerror}") from error
+
+
+_ADD = """
+INSERT INTO job (job_id, title, about, arguments, mark, state, wish, starts, created, message)
+VALUES (?, ?, ?, ?, ?, 'queued', '', 0, ?, '')
+"""
+_RESUME = """
+UPDATE job SET state = 'queued', wish = '', starts = 0, mark = ?, ended = NULL, exit_code = NULL, message = '',
+    seq = (SELECT max(seq) + 1 FROM job)
+WHERE job_id = ? AND state IN ('paused', 'stopped', 'failed')
+"""
+_TAKE = """
+UPDATE job SET state = 'running', pid = ?, started = ?, starts = starts + 1 WHERE job_id = ? AND state = 'queued'
+"""
+_END = "UPDATE job SET state = ?, wish = '', exit_code = ?, run_id = ?, message = ?, ended = ? WHERE job_id = ?"
+
+
+def _job(row: tuple[object, ...]) -> Job:
+    values = dict(zip((field.name for field in fields(Job)), row, strict=True))
+    values["arguments"] = tuple(json.loads(str(values["arguments"])))
+    return Job(**values)  # type: ignore[arg-type]  # columns in the order of the fields
