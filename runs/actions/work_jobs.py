@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from ...judges import WorkspaceError
 from ...judges.errors import DEFECT
@@ -99,7 +99,8 @@ def _work(queue: JobQueue, job: Job, command: Callable[[list[str]], None]) -> bo
             watch.join()
     body = result_of(queue, job)
     now = queue.get(job.job_id)
-    run_id = (body.get("gate") or {}).get("run") or body.get("run") or _run_of(queue, now)
+    gate: Mapping[str, Any] = body.get("gate") or {}  # Any: JSON
+    run_id: str | None = gate.get("run") or body.get("run") or _run_of(queue, now)
     interrupted = code is None or body.get("error", {}).get("kind") == "Interrupted"
     state: JobState = "done" if code in _ACCEPTED_CODES else "failed"
     if interrupted:
@@ -147,10 +148,10 @@ def _run_of(queue: JobQueue, job: Job) -> str | None:
 def result_of(queue: JobQueue, job: Job) -> dict[str, Any]:  # Any: JSON
     """Return the object that a job printed; empty before it ended."""
     try:
-        body = json.loads(queue.output(job).read_text(encoding="utf-8"))
+        body: Any = json.loads(queue.output(job).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return body if isinstance(body, dict) else {}
+    return cast("dict[str, Any]", body) if isinstance(body, dict) else {}
 
 
 def describe_end(body: Mapping[str, Any], code: int | None) -> str:  # Any: JSON

@@ -55,7 +55,11 @@ def work(workspace: Workspace, as_json: bool) -> None:
     from ..cli import main
 
     queue = _queue(workspace)
-    tell = (lambda _: None) if as_json else (lambda line: say(inline(line)))
+
+    def tell(line: str) -> None:
+        if not as_json:
+            say(inline(line))
+
     worked = work_jobs(queue, main, tell=tell) if queue.waiting() else 0
     if as_json:
         say_json({"worked": worked})

@@ -112,7 +112,10 @@ class AppState:
 
     def queue(self, title: str, arguments: Sequence[str], *, about: str = "") -> Job:
         """Put a command of this workspace into the queue, and see to it that somebody works it."""
-        job = self.jobs.add(title, [*arguments, "--workspace", str(self.jobs.root), "--json"], about=about)
+        words = list(arguments)
+        end = words.index("--") if "--" in words else len(words)  # what stands behind it is no option
+        words[end:end] = ["--workspace", str(self.jobs.root), "--json"]
+        job = self.jobs.add(title, words, about=about)
         self.keep_working()
         return job
 

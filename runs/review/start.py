@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from ...judges import JudgewrightError
+from ...judges import JudgewrightError, Progress
 from ...judges.files import KINDS, RawRoles
 from ...optimize import ObjectiveWords
 from ..actions.check_data import CheckOptions, check_file
@@ -46,10 +46,14 @@ def plan(state: AppState, request: Request) -> Response:
     try:
         config = form.config(state)
         environment = _environment(state, *config.named_models)
-        planned = plan_run(state.workspace, config, environment, pilot=False, watch=lambda *_: None)
+        planned = plan_run(state.workspace, config, environment, pilot=False, watch=_unwatched)
     except JudgewrightError as error:
         return _page(state, form, problem=_words(error))
     return _page(state, form, planned=planned)
+
+
+def _unwatched(doing: str, progress: Progress) -> None:
+    """Take note of nothing: a plan asks no model."""
 
 
 def reading(state: AppState, request: Request) -> Response:

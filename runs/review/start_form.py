@@ -72,7 +72,7 @@ class StartForm:
     other: str = ""
     """A model that is not in the list."""
     objective: str = ""
-    more: Mapping[str, str] = field(default_factory=dict)
+    more: Mapping[str, str] = field(default_factory=dict[str, str])
     """What was typed into the other fields; a flag is `yes`."""
 
     @classmethod

@@ -34,8 +34,8 @@ def safe_name(name: str) -> str:
     last = re.split(r"[/\\]", name)[-1]
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", last).strip(".-_")[-100:].lstrip(".-_")
     ending = next((ending for ending in sorted(DATA_ENDINGS, key=len)[::-1] if plain.lower().endswith(ending)), "")
-    stem = plain[: len(plain) - len(ending)] if ending else ""
-    if not stem.strip(".-_"):
+    stem = plain[: len(plain) - len(ending)].rstrip(".-_") if ending else ""
+    if not stem:
         raise InputError(
             f"a file named {last!r} is not read as data", hint=f"its name ends in one of {', '.join(DATA_ENDINGS)}"
         )

@@ -14,7 +14,7 @@ import json
 import os
 import secrets
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -252,7 +252,7 @@ class JobQueue:
         return self.folder / f"{job.job_id}.err"
 
     @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
+    def _open(self) -> Generator[sqlite3.Connection]:
         """Open the file for one transaction."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
