@@ -77,3 +77,5 @@ def review(port: int, opening: bool, origins: tuple[str, ...], workspace: Worksp
         # uvicorn raises the Ctrl-C that stopped it once more; stopping a server is no failure.
         with contextlib.suppress(KeyboardInterrupt):
             Server(config).run(sockets=[listener])
+        if (left := app.state.pages.open_jobs()) and not as_json:
+            say(f"{left} {'job goes' if left == 1 else 'jobs go'} on without this page: judgewright jobs list")

@@ -65,7 +65,7 @@ def run_ids(queue: JobQueue, kind: str) -> list[str]:
 
 def test_two_workers_and_a_terminal_work_each_job_once_and_in_order(queue: JobQueue) -> None:
     """Three processes at once: one works, the others leave; the same command twice is one job."""
-    jobs = [queue.add(f"job {n}", written(queue, f"raise precision, {n}")) for n in range(3)]
+    jobs = [queue.add(f"job {name}", written(queue, f"raise {name}")) for name in ("precision", "recall", "f1")]
     assert queue.add("again", jobs[0].arguments).job_id == jobs[0].job_id
     workers = [work(queue) for _ in range(2)]
     terminal = subprocess.run(

@@ -27,16 +27,9 @@ PATIENCE = 240_000
 """Milliseconds: the gate judges a holdout on a machine that may be busy."""
 
 
-@pytest.fixture
-def link(own: Made) -> Iterator[str]:
-    """The link that the command prints."""
-    with serving(own.root) as printed:
-        yield printed
-
-
 @contextmanager
 def serving(root: Path) -> Iterator[str]:
-    """Run the command, and yield the link that it prints."""
+    """Serve a workspace with the command, and yield the link that it prints."""
     command = [sys.executable, "-c", SERVE, "--port", "0", "--workspace", str(root)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
@@ -44,6 +37,13 @@ def serving(root: Path) -> Iterator[str]:
         server.send_signal(signal.SIGINT)
         server.communicate(timeout=600)
         assert server.returncode == 0
+
+
+@pytest.fixture
+def link(own: Made) -> Iterator[str]:
+    """The link of a workspace with a finished run."""
+    with serving(own.root) as printed:
+        yield printed
 
 
 @pytest.fixture
