@@ -42,6 +42,8 @@ def resolve_data_file(root: Path, name: str) -> Path:
     Raises:
         InputError: It is none of those below the folder.
     """
+    if "\0" in name:  # the system takes it for the end of a name, and resolving it fails
+        name = ""
     path = (root / name).resolve()
     inside = path.is_relative_to(root.resolve()) and not any(part.startswith(".") for part in Path(name).parts)
     if not name or not inside or not name.lower().endswith(DATA_ENDINGS) or not path.is_file():

@@ -150,7 +150,8 @@ def _checked(state: AppState, form: StartForm) -> dict[str, Any]:
     path = form.path(state)
     stat = path.stat()
     roles = RawRoles(label=form.more.get("label"), id=form.more.get("id_"), group=form.more.get("group"))
-    prompt = form.prompt(state) if form.judge else None
+    # A judge that there is not is for the plan to complain of.
+    prompt = form.prompt(state) if form.judge in state.workspace.registry.names() else None
     model = form.named_model or None
     key = (
         str(path),

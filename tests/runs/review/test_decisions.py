@@ -151,8 +151,8 @@ def test_forms_that_are_none_are_refused(desk: TestClient, own: Made) -> None:
     assert desk.post(url, json={"verb": "reject"}, headers=HEADERS).status_code == 415
     assert desk.post(url, data={"verb": "reject", "comment": "x" * 1_000_001}, headers=HEADERS).status_code == 413
     assert desk.post("/runs/zzz/decide", data={"verb": "reject"}, headers=HEADERS).status_code == 404
-    assert "no hunk was chosen" in decide(desk, own, {"verb": "accept"})
-    assert "there is no hunk 99" in decide(desk, own, {"verb": "accept", "hunk": "99"})
+    assert "No hunk was chosen" in decide(desk, own, {"verb": "accept"})
+    assert "There is no hunk 99" in decide(desk, own, {"verb": "accept", "hunk": "99"})
 
 
 def test_the_same_decision_twice_is_one_job(desk: TestClient, own: Made) -> None:
