@@ -70,7 +70,7 @@ def _of_bench(workspace: Workspace, run: RunSummary) -> ShownRows:
             settings=config.judge_settings(),
             rule=config.decision_rule,
         )
-    return _without_sealed(workspace, judged, "all rows")
+    return _without_sealed(workspace, judged, "rows of the file")
 
 
 def _of_optimization(workspace: Workspace, run: RunSummary, side: Side) -> ShownRows:
@@ -90,7 +90,7 @@ def _of_optimization(workspace: Workspace, run: RunSummary, side: Side) -> Shown
 
 def _without_sealed(workspace: Workspace, judged: JudgedDataset, which: str) -> ShownRows:
     seal: Seal = seal_of(workspace, judged.dataset, by="review")
-    note = f"{which}: {len(judged.dataset) - seal.count:,}"
+    note = f"{len(judged.dataset) - seal.count:,} {which}"
     if seal.count:
         note += f"; {seal.count:,} more are sealed {seal.sealed_by} and not shown"
     return ShownRows(judged=seal.shown(judged), sealed=seal.count, note=note)
