@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal
 
@@ -87,12 +88,15 @@ def constraints(prompt: JudgePrompt, part: Part, role: Role | None = None) -> li
         part: The part that is written anew.
         role: What kind of change is wanted; no rule speaks against it.
     """
-    words = max(LEAST_WORDS, math.ceil(GROWTH * len(text_of(prompt, part).split())))
+    words = math.ceil(GROWTH * len(text_of(prompt, part).split()))
+    length = f"Stay under {words} words, which is about {GROWTH:g} times the present length."
+    if words < LEAST_WORDS:
+        length = f"Stay under {LEAST_WORDS} words."
     rules = [
         "Keep what is right in the text; change or add as little as the errors call for.",
         "Write general rules; never quote or describe a particular example.",
         f"Do not change the scale ({prompt.scale.describe()}) or the reply format, and use no placeholders.",
-        f"Stay under {words} words, which is about {GROWTH:g} times the present length.",
+        length,
     ]
     if role in ("rewrite", "remove", "merge"):
         rules[0] = "What the judge decides rightly today has to stay right."
@@ -106,6 +110,12 @@ def constraints(prompt: JudgePrompt, part: Part, role: Role | None = None) -> li
         rules[1] = "Change only what the replies say beside the grade; quote nothing but the reply's own row."
         rules[3] = 'Keep each reply in its format, under its line "Reply N:".'
     return rules
+
+
+def rows_shown(prompt: JudgePrompt, rows: Iterable[Row]) -> list[str]:
+    """Return the ids of the rows that the prompt shows as demonstrations."""
+    shown = {tuple(example.inputs.get(name, "") for name in prompt.inputs) for example in prompt.examples}
+    return [row.id for row in rows if same_inputs(prompt, row) in shown] if shown else []
 
 
 def same_inputs(prompt: JudgePrompt, row: Row) -> tuple[str, ...]:

@@ -11,12 +11,12 @@ from ..brief import Brief, describe_attempt
 from ..brief_figures import describe_wish
 from .prompt_parts import ROLES, Part, constraints, text_of, with_text
 from .proposer import NoProposal, Proposal
-from .textgrad_graph import CLOSE_TAG, OPEN_TAG, load_graph
-from .texts import TEXT_LIMIT, Wanted, write_texts
+from .textgrad_graph import CLOSE_TAG, OPEN_TAG, Setting, load_graph
+from .texts import TEXT_LIMIT, Wanted, Written, write_texts
 from .workbench import Workbench
 
 MOMENTUM = 3
-"""How many earlier texts the optimizer is shown with their losses."""
+"""How many earlier texts the optimizer is shown, with how each ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,22 +44,25 @@ class TextGrad:
             return NoProposal(f"the prompt has no {missing} to change")
         graph = load_graph()
 
-        def ask_all(prompts: Sequence[str], system: str) -> list[str]:
-            return [reply.text for reply in bench.ask([self._request(text, system, step) for text in prompts])]
+        def ask_all(prompts: Sequence[str]) -> list[str]:
+            return [
+                reply.text
+                for reply in bench.ask([self._request(text, graph.backward_system, step) for text in prompts])
+            ]
 
-        engine = graph.Engine(ask_all)
         texts: dict[Part, Any] = {}  # Any: TextGrad's
         for part in parts:
             texts[part] = graph.Text(text_of(prompt, part), requires_grad=True, role_description=ROLES[part])
             texts[part].label = part
-        value = f"weighted loss {brief.loss:.4f} over {int(brief.inside.sum())} rows"
+        value = (
+            f"{describe_wish(brief.goal)}\nNow: weighted loss {brief.loss:.4f} over {int(brief.inside.sum())} rows; "
+            "lower is better."
+        )
         shares = brief.dealt(self.gradients)
         loss = graph.BriefLoss()(
-            list(texts.values()),
-            f"{describe_wish(brief.goal)}\nNow: {value}; lower is better.",
-            lambda text: [share.text(part=text.label) for share in shares],
+            list(texts.values()), value, lambda text: [share.text(part=text.label) for share in shares], brief.role
         )
-        loss.backward(engine)
+        loss.backward(graph.Engine(ask_all))
         feedback: dict[Part, list[str]] = {}
         for part, text in texts.items():
             gradients = sorted(str(gradient.value) for gradient in text.gradients)  # TextGrad keeps a set
@@ -67,26 +70,27 @@ class TextGrad:
         parts = [part for part in parts if feedback[part]]
         if not parts:
             return NoProposal("the optimizer model gave no feedback")
-        optimizer = graph.Optimizer(
-            parameters=list(texts.values()), engine=engine, new_variable_tags=[OPEN_TAG, CLOSE_TAG]
-        )
-        system = optimizer.system_text
-        wanted: list[Wanted] = []
-        for part in parts:
-            # What TextGrad calls momentum: the last earlier texts. What each mended and broke stands in the brief.
-            earlier: list[str] = []
-            for number, attempt in brief.earlier[-MOMENTUM:]:
-                ended = describe_attempt(attempt)
-                earlier.append(f"\nCandidate {number}. {ended}:\n{text_of(attempt.prompt, part)}\n")
-            rules = constraints(prompt, part, brief.role)
-            text = optimizer.request(texts[part], brief.text(part=part), rules, earlier)
-            request = self._request(text, system, step)
-            wanted.append(Wanted(prompt=prompt, part=part, request=request, tag=OPEN_TAG[1:-1]))
-        written = write_texts(wanted, bench.ask, retries=self.retries)
+        written: list[Written] = []
+
+        def write_all(prompts: Sequence[str]) -> list[str]:
+            wanted: list[Wanted] = []
+            for part, text in zip(parts, prompts, strict=True):
+                request = self._request(text, graph.optimizer_system, step)
+                wanted.append(Wanted(prompt=prompt, part=part, request=request, tag=OPEN_TAG[1:-1]))
+            written.extend(write_texts(wanted, bench.ask, retries=self.retries))
+            # A text that nobody could write stays as it is.
+            new = [
+                text_of(prompt, part) if one.text is None else one.text
+                for part, one in zip(parts, written, strict=True)
+            ]
+            return [f"{OPEN_TAG}{text}{CLOSE_TAG}" for text in new]
+
+        settings = {part: self._setting(brief, part) for part in parts}
+        graph.Optimizer([texts[part] for part in parts], settings, graph.Engine(write_all)).step()
         new = prompt
         for part, result in zip(parts, written, strict=True):
             if result.text is not None:
-                new = with_text(new, part, result.text)[0] or new
+                new = with_text(new, part, texts[part].value)[0] or new
         if all(result.text is None for result in written):
             reasons = "; ".join(dict.fromkeys(result.reason for result in written))
             return NoProposal(f"no usable text after {self.retries + 1} replies: {reasons}")
@@ -95,6 +99,14 @@ class TextGrad:
             gradient="\n".join(g for part in parts for g in feedback[part]).strip(),
             tries=max(result.tries for result in written),
         )
+
+    def _setting(self, brief: Brief, part: Part) -> Setting:
+        # What TextGrad calls momentum: the last earlier texts. What each mended and broke stands in the brief.
+        past = [
+            f"\nCandidate {number}. {describe_attempt(attempt)}:\n{text_of(attempt.prompt, part)}\n"
+            for number, attempt in brief.earlier[-MOMENTUM:]
+        ]
+        return Setting(brief=brief.text(part=part), constraints=constraints(brief.prompt, part, brief.role), past=past)
 
     def _request(self, text: str, system: str, step: int) -> Request:
         return Request(

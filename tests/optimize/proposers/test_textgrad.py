@@ -86,10 +86,33 @@ def test_the_conversation_fits_itself(propose: Any) -> None:
         assert announced
         for tag in announced:
             assert f"<{tag}>" in user
+        # Of the brief the system message speaks as a whole.
+        outside = re.sub(r"(?s)<BRIEF>.*</BRIEF>", "<BRIEF>", user).partition("Send the improved variable")[0]
+        assert set(re.findall(r"<([A-Z_]+)>", outside)) <= {*announced, "CRITERIA"}
         assert "250 words" not in user
         assert "significant changes" not in user
     assert "Stay under 1248 words" in asked[1].messages[1].content
     assert asked[1].messages[1].content.count("# Where it stands") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "limit"), [(20, "Stay under 100 words."), (100, "Stay under 130 words, which is about")]
+)
+def test_a_limit_is_not_called_relative_where_it_is_not(propose: Any, words: int, limit: str) -> None:
+    """A short text may grow to a hundred words, which is more than 1.3 times its length."""
+    _, asked = propose("Feedback.", NEW, prompt=PROMPT.edited(criteria="word " * words))
+    assert limit in asked[1].messages[1].content
+
+
+def test_feedback_is_asked_for_the_kind_of_change_that_is_wanted(propose: Any, desk: Any) -> None:
+    """Who is to take a rule out is not asked which rule to add; without a role it is a rule that is asked for."""
+    _, asked = propose("Feedback.", NEW, brief=replace(desk.brief, role="remove"))
+    question = asked[0].messages[-1].content.rsplit("</OBJECTIVE_FUNCTION>", 1)[1]
+    assert "rule" not in question
+    assert "of the kind that is wanted now" in question
+    assert "# Wanted now\nTake out" in asked[0].messages[-1].content
+    _, asked = propose("Feedback.", NEW)
+    assert "wanted now" not in asked[0].messages[-1].content
 
 
 def test_equal_steps_make_equal_requests(propose: Any) -> None:
