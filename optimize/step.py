@@ -30,6 +30,7 @@ from .guarding import limits_beside
 from .invariants import check_candidate
 from .plan import Plan, plan_proposals
 from .proposers import NoProposal, Proposal, Trial, Unanswered, Workbench
+from .proposers.prompt_parts import rows_shown
 from .racing.race import DropReason, RaceResult, Standing, run_race
 from .racing.schedule import RaceSettings
 from .search_state import SearchState
@@ -94,6 +95,9 @@ class Step:
         entries, quoted = self._propose_all(plans)
         self.state.archive.quoted.update(quoted)
         entrants = [entry for entry in entries if entry.prompt is not None]
+        for entry in entrants:
+            assert entry.prompt is not None
+            self.state.archive.quoted.update(rows_shown(entry.prompt, self.state.train.dataset.rows))
         trial = race = None
         try:
             if entrants and parts.trial and not self._patient:
