@@ -36,10 +36,10 @@ _CUT = re.compile(r"\s*(?:\.\.\.|…|\[\.\.\.\])\s*")
 def with_reasons(
     choices: Sequence[Demonstration], brief: Brief, bench: Workbench, *, step: int
 ) -> tuple[list[Demonstration], int]:
-    """Give reasons to the demonstrations that have none; one whose reply fails its checks is left out.
+    """Give reasons to the demonstrations that have none that can be shown; one without any is left out.
 
     Args:
-        choices: Demonstrations; those that the judge graded as people did have its own reasons.
+        choices: Demonstrations; those that the judge graded as people did have its own reasons, which are checked too.
         brief: Says what is wanted, and which prompt it is.
         bench: The optimizer model.
         step: Makes equal requests of different steps different.
@@ -47,18 +47,20 @@ def with_reasons(
     Returns:
         The demonstrations that can be shown, in their order, and how many requests were made.
     """
-    lacking = [one for one in choices if not one.reasoned]
-    requests = [_request(one, brief, step) for one in lacking]
-    replies = bench.ask(requests) if requests else []
-    written: dict[str, Example | None] = {}
-    for one, reply in zip(lacking, replies, strict=True):
-        written[one.row.id] = check_reply(brief.prompt, one, reply.text)
-    shown: list[Demonstration] = []
+    gives_reasons = "text" in brief.prompt.reply_schema.values()
+    found: dict[str, Example | None] = {}
     for one in choices:
-        example = one.example if one.reasoned else written[one.row.id]
-        if example is not None:
-            shown.append(replace(one, example=example, reasoned=True))
-    return shown, len(requests)
+        own = one.example if one.reasoned else None
+        if own is not None and gives_reasons:
+            own = check_reply(brief.prompt, one, own.reply)
+        found[one.row.id] = own
+    lacking = [one for one in choices if found[one.row.id] is None]
+    requests = [_request(one, brief, step) for one in lacking]
+    for one, reply in zip(lacking, bench.ask(requests) if requests else [], strict=True):
+        found[one.row.id] = check_reply(brief.prompt, one, reply.text)
+    shown = [(one, found[one.row.id]) for one in choices]
+    usable = [replace(one, example=example, reasoned=True) for one, example in shown if example is not None]
+    return usable, len(requests)
 
 
 def _request(one: Demonstration, brief: Brief, step: int) -> Request:
@@ -80,7 +82,8 @@ def _request(one: Demonstration, brief: Brief, step: int) -> Request:
 def check_reply(prompt: JudgePrompt, one: Demonstration, reply: str) -> Example | None:
     """Return a demonstration with a written reply; None where the reply may not be shown.
 
-    It gives people's grade in the judge's format, fills every text field, quotes the row alone, and is plausibly sure.
+    It gives people's grade in the judge's format, fills every text field, quotes the row alone, its evidence the text
+    that the prompt wants it from, and is plausibly sure.
     """
     answer = read_reply(prompt, Completion(text=reply))
     if not isinstance(answer, Verdict) or answer.score != one.grade:
@@ -96,13 +99,23 @@ def check_reply(prompt: JudgePrompt, one: Demonstration, reply: str) -> Example 
     row = _plain(" ".join(one.example.inputs.values()))
     for name, line in zip(names, lines, strict=True):
         quotes: list[str] = _QUOTED.findall(line)
-        if not quotes and _EVIDENCE.search(name) and _plain(line) not in allowed:
-            quotes = [line]
+        source = row
+        if _EVIDENCE.search(name):
+            source = _plain(one.example.inputs.get(_quoted_input(prompt, name), row))
+            if not quotes and _plain(line) not in allowed:
+                quotes = [line]
         for quote in quotes:
-            if any(_plain(piece) not in row for piece in _CUT.split(quote)):
+            if _plain(quote) not in allowed and any(_plain(piece) not in source for piece in _CUT.split(quote)):
                 return None
     reply = write_reply(prompt, fields_of(prompt, one.grade, answer.rationale, answer.confidence))
     return replace(one.example, reply=reply)
+
+
+def _quoted_input(prompt: JudgePrompt, field: str) -> str:
+    """Return the input that the reply clause wants a field's quotation from; empty where it names none."""
+    clause = re.search(rf"(?m)^.*\"{re.escape(field)}\"\s*:(.*)$", prompt.reply)
+    named = re.findall(r"\b(?:of|from|in) the (\w+)", clause[1]) if clause else []
+    return next((name for name in named if name in prompt.inputs), "")
 
 
 def _plain(text: str) -> str:

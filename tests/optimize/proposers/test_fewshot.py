@@ -34,6 +34,7 @@ from judgewright.optimize.proposers import (
     list_demonstrations,
     pool,
     tuning_rows,
+    with_reasons,
 )
 
 
@@ -102,6 +103,23 @@ def test_reasons_are_written_from_the_row(desk: Any) -> None:
         assert json.loads(reply)["confidence"] < 1.0 or json.loads(reply)["score"] == grades[inputs]
 
 
+def test_the_judges_own_reasons_are_checked_too(desk: Any) -> None:
+    """A right verdict with a quotation that is not in the row, or full confidence, is written anew."""
+    found = [one for one in list_demonstrations(desk.prompt, desk.train) if one.reasoned][:3]
+    fields = [json.loads(one.example.reply) for one in found]
+    fields[0] |= {"evidence": "The source says that the mill burnt down."}
+    fields[1] |= {"confidence": 1.0}
+    fields[2] |= {"evidence": "nothing found", "confidence": 0.9}
+    given = [
+        replace(one, example=replace(one.example, reply=json.dumps(reply)))
+        for one, reply in zip(found, fields, strict=True)
+    ]
+    shown, asked = with_reasons(given, desk.brief, desk.bench, step=1)
+    assert asked == len(desk.asked) == 2
+    assert [one.row.id for one in shown][-1] == found[2].row.id
+    assert not {one.example.reply for one in given[:2]} & {one.example.reply for one in shown}
+
+
 def _frozen(example: Example) -> tuple[tuple[str, ...], str]:
     return tuple(example.inputs.values()), example.reply
 
@@ -113,6 +131,8 @@ def _frozen(example: Example) -> tuple[tuple[str, ...], str]:
         ({"score": 3}, False),
         ({"evidence": "The source says that the mill burnt down."}, False),
         ({"evidence": "nothing found"}, True),
+        ({"evidence": '"nothing found"'}, True),
+        ({"evidence": "It is old."}, False),
         ({"criterion": 'it says "a bridge of solid gold"'}, False),
         ({"evidence": " "}, False),
         ({"confidence": 1.0}, False),
