@@ -7,7 +7,7 @@ from .gepa import Gepa
 from .guidelines import Guidelines, rows_with_reasons
 from .human import HumanEdit
 from .mipro import Mipro
-from .prompt_parts import PARTS, Part, show_prompt
+from .prompt_parts import PARTS, Part, constraints, show_prompt
 from .proposer import NoProposal, Proposal, Proposer
 from .reasons import check_reply, with_reasons
 from .rewrite import Rewrite
@@ -38,6 +38,7 @@ __all__ = [
     "Unanswered",
     "Workbench",
     "check_reply",
+    "constraints",
     "demonstrate",
     "human_grade",
     "list_demonstrations",

@@ -14,7 +14,6 @@ import contextlib
 import io
 import logging
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
 from typing import Any, cast
@@ -34,6 +33,7 @@ def load_dspy() -> Any:  # Any: classes that exist only once DSPy is imported
     """Import DSPy and build our subclasses of it; its cache is never built, so that its folder is never made."""
     import dspy
     from dspy import lm15
+    from dspy.propose import GroundedProposer
     from dspy.utils.callback import BaseCallback
 
     class JudgeAdapter(dspy.ChatAdapter):
@@ -80,12 +80,6 @@ def load_dspy() -> Any:  # Any: classes that exist only once DSPy is imported
         def complete(self, request: Any) -> Any:  # Any: lm15's
             self.search.own_requests += 1
             messages = [Message(m.role, _plain(m.parts)) for m in request.messages]
-            # DSPy's optimizers know neither the objective nor which rows are wrong.
-            last = messages.pop()
-            brief = self.search.brief
-            messages.append(
-                replace(last, content=f"<BRIEF>\n{brief}\n</BRIEF>\n\n{last.content}" if brief else last.content)
-            )
             if request.system:
                 messages.insert(0, Message("system", _plain(request.system)))
             own = Request(
@@ -100,6 +94,39 @@ def load_dspy() -> Any:  # Any: classes that exist only once DSPy is imported
             return lm15.Response(
                 id="judgewright", model=request.model, message=message, finish_reason="stop", usage=lm15.Usage()
             )
+
+    class Grounded(GroundedProposer):
+        """Asks for no instruction in place of the first, which is the present one."""
+
+        def propose_instruction_for_predictor(  # type: ignore[override]  # DSPy names every argument
+            self, *, predictor: Any, demo_set_i: int, **named: Any
+        ) -> str:
+            if demo_set_i == 0:
+                return str(predictor.signature.instructions)
+            return super().propose_instruction_for_predictor(predictor=predictor, demo_set_i=demo_set_i, **named)
+
+    class Mipro(dspy.MIPROv2):
+        """MIPROv2 whose instructions are grounded in a description of ours, not in a summary of rows."""
+
+        def __init__(self, *, description: str, **settings: Any) -> None:
+            super().__init__(**settings)
+            self.description = description
+
+        def _propose_instructions(
+            self, program: Any, trainset: Any, demo_candidates: Any, *_: Any, num_instruct_candidates: int, **__: Any
+        ) -> Any:
+            proposer = Grounded(
+                program=program, trainset=trainset, prompt_model=self.prompt_model, rng=self.rng,
+                # They would show the model our source; a tip, such as to give a persona, speaks against the brief.
+                program_aware=False, use_tip=False, set_tip_randomly=False,
+                use_instruct_history=False, set_history_randomly=False,
+                use_dataset_summary=False, init_temperature=self.init_temperature,
+            )  # fmt: skip
+            proposer.use_dataset_summary, proposer.data_summary = True, self.description
+            return proposer.propose_instructions_for_program(
+                trainset=trainset, program=program, demo_candidates=demo_candidates, N=num_instruct_candidates,
+                trial_logs={},
+            )  # fmt: skip
 
     def open_lm(search: Search) -> Any:
         return dspy.LM(
@@ -120,7 +147,7 @@ def load_dspy() -> Any:  # Any: classes that exist only once DSPy is imported
         return dspy.Predict(signature)
 
     return SimpleNamespace(
-        dspy=dspy, JudgeAdapter=JudgeAdapter, Prefetch=Prefetch, open_lm=open_lm, open_module=open_module
+        dspy=dspy, JudgeAdapter=JudgeAdapter, Mipro=Mipro, Prefetch=Prefetch, open_lm=open_lm, open_module=open_module
     )
 
 

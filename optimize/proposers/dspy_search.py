@@ -39,8 +39,6 @@ class Search:
     step: int
     examples: tuple[Example, ...] = ()
     """Demonstrations that stay in front of those DSPy chooses."""
-    brief: str = ""
-    """What each of DSPy's own requests opens with."""
     spent: int = 0
     own_requests: int = 0
     """Requests of DSPy's own to the optimizer model so far; makes equal ones different."""

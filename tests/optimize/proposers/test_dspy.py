@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -22,6 +23,7 @@ from judgewright.optimize.proposers import (
     NoProposal,
     Proposal,
     Search,
+    constraints,
     load_dspy,
     metric,
     prompt_from,
@@ -109,6 +111,22 @@ def test_demonstrations_that_dspy_chose_are_training_rows_with_the_judges_reply_
     for example in shown:
         assert dict(example.inputs) in inputs
         assert list(json.loads(example.reply)) == list(desk.prompt.reply_schema)
+
+
+def test_instructions_are_grounded_in_the_brief_through_a_field_that_is_announced(desk: Any) -> None:
+    """Each has the brief and what the criteria must keep to; none is asked for in place of the present criteria."""
+    Mipro(calls=120).propose(desk.prompt, desk.brief, desk.bench, step=1)
+    own = [request for request in desk.asked if "`proposed_instruction`" in request.messages[0].content]
+    assert len(own) == Mipro().candidates - 1
+    for request in own:
+        system, user = (message.content for message in request.messages)
+        opened = re.findall(r"(?m)^\[\[ ## (\w+) ## \]\]$", user)
+        assert opened[0] == "dataset_description"
+        assert all(f"`{name}` (str)" in system for name in opened)
+        assert user.startswith("[[ ## dataset_description ## ]]")
+        assert desk.brief.text() in user
+        for rule in constraints(desk.prompt, "criteria"):
+            assert rule in user
 
 
 def test_instructions_and_demonstrations_map_onto_the_prompt_and_back(desk: Any) -> None:
