@@ -46,9 +46,20 @@ from .models.recorded import Recorded
 from .models.tokens import estimate_tokens
 from .notebook_display import FIRST_ROWS, MOST_CHARACTERS, MOST_LINES, html_table
 from .official_split import with_holdout_file, with_split_column
-from .prompt import DATA_NOTICE, PLACEHOLDER, Example, JudgePrompt, TextLoader, load_prompt, read_prompt, render
+from .prompt import (
+    CRITERIA_PLACE,
+    DATA_NOTICE,
+    PLACEHOLDER,
+    Example,
+    JudgePrompt,
+    TextLoader,
+    load_prompt,
+    read_prompt,
+    render,
+)
 from .registry import KeptRule, Registry, read_rule
-from .reply import cut_off, read_reply, response_format, without_thinking
+from .reply import cut_off, read_reply, without_thinking
+from .response_format import response_format
 from .rows import Dataset, Row, Scalar, hash_rows
 from .scale import (
     BINARY,
@@ -73,6 +84,7 @@ from .verdict import Answer, Unscored, Verdict, apply_rule
 __all__ = [
     "BINARY",
     "CLASS_METRICS",
+    "CRITERIA_PLACE",
     "DATA_NOTICE",
     "DEFAULT_SHARES",
     "FIRST_ROWS",

@@ -12,7 +12,8 @@ from .models.client import Client, Outcome, Progress
 from .models.heap import heap_at_rest
 from .models.model import Completion, Request
 from .prompt import JudgePrompt
-from .reply import read_reply, response_format
+from .reply import read_reply
+from .response_format import response_format
 from .rows import Dataset, Row
 from .scale import DecisionRule
 from .token_confidence import TOP, require_logprobs, require_tokens, with_token_confidence

@@ -21,7 +21,8 @@ from .models.model import Message
 from .rows import Row
 from .scale import DecisionRule, OutputScale, ScaleKind
 
-PLACEHOLDER = re.compile(r"\{\{([a-z][a-z0-9_]*)\}\}")
+PLACEHOLDER = re.compile(r"\{\{([A-Za-z_][A-Za-z0-9_]*)\}\}")
+CRITERIA_PLACE = "{{criteria}}"
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{d}{i}" for d in ("com", "lpt") for i in range(1, 10))}
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
@@ -50,6 +51,7 @@ class JudgePrompt:
 
     name: str
     system: str
+    """What the judge is told first; the criteria follow under a heading, or stand in it at `{{criteria}}`."""
     criteria: str
     """What optimization may edit by default."""
     template: str
@@ -59,7 +61,11 @@ class JudgePrompt:
     scale: OutputScale = field(default_factory=OutputScale)
     examples: tuple[Example, ...] = ()
     reply_schema: Mapping[str, str] = field(default_factory=dict)
-    """Fields of a JSON reply in order, name to kind (`text`, `score`, `confidence`); empty for a plain-text reply."""
+    """Fields of a JSON reply in order, name to kind (`text`, `score`, `confidence`); empty for a plain-text reply.
+    `a.b` is the field `b` in the object `a`."""
+    reply_mark: str = ""
+    """Where the verdict stands in a plain-text reply, if not after a word such as `Score:`: the text round it with an
+    ellipsis in its place (`Bewertung: ...`, `[[...]]`, `<score>...</score>`), `start` or `last line`."""
     parent: str | None = None
     """Version of the prompt this one was made from."""
     note: str = ""
@@ -68,9 +74,16 @@ class JudgePrompt:
         check_name(self.name)
         if not self.inputs:
             raise PromptError(f"prompt {self.name!r}: the template names no field; write at least one {{{{field}}}}")
-        for part in ("system", "criteria", "template", "reply", "note"):
+        for part in ("system", "criteria", "template", "reply", "note", "reply_mark"):
             if not isinstance(getattr(self, part), str):
                 raise PromptError(f"prompt {self.name!r}: {part} is not text")
+        if self.system.count(CRITERIA_PLACE) > 1:
+            raise PromptError(f"prompt {self.name!r}: {CRITERIA_PLACE} stands more than once in the system text")
+        if self.reply_mark and self.reply_mark not in ("start", "last line") and not self.mark_sides[0]:
+            raise PromptError(
+                f"prompt {self.name!r}: the reply mark {self.reply_mark!r} is none",
+                hint="write the text before the verdict and an ellipsis ('Verdict: ...'), start, or last line",
+            )
         for part, text in self._texts():
             if match := _SURROGATE.search(text):
                 raise PromptError(
@@ -87,7 +100,7 @@ class JudgePrompt:
 
     def _texts(self) -> Iterator[tuple[str, str]]:
         """Yield every text of the prompt with a name for it; none can be hashed or sent if it is not Unicode."""
-        for part in ("system", "criteria", "template", "reply", "note"):
+        for part in ("system", "criteria", "template", "reply", "note", "reply_mark"):
             yield part, getattr(self, part)
         yield from (("parent", self.parent or ""), *(("a label", label) for label in self.scale.labels))
         pairs = (*self.scale.anchors.items(), *self.reply_schema.items())
@@ -119,6 +132,12 @@ class JudgePrompt:
         # In prose it is read wherever the reply names it.
         return not self.reply_schema and "confidence" in f"{self.system} {self.criteria} {self.reply}".lower()
 
+    @property
+    def mark_sides(self) -> tuple[str, str]:
+        """The texts of the reply mark before and after the verdict; empty where it names a place or nothing."""
+        before, ellipsis, after = self.reply_mark.partition("...")
+        return (before.strip(), after.strip()) if ellipsis else ("", "")
+
     @cached_property
     def version(self) -> str:
         """Twelve hexadecimal digits of the hash of all that the model sees."""
@@ -133,6 +152,8 @@ class JudgePrompt:
             "scale": [self.scale.kind, self.scale.low, self.scale.high, list(self.scale.labels)],
             "anchors": list(self.scale.anchors.items()),
         }
+        if self.reply_mark:  # not seen, but it changes what a reply says
+            seen["reply_mark"] = self.reply_mark
         return hashlib.blake2b(orjson.dumps(seen, option=orjson.OPT_SORT_KEYS), digest_size=6).hexdigest()
 
     @property
@@ -165,7 +186,11 @@ class JudgePrompt:
 
     def system_text(self) -> str:
         """The system message: role, criteria, scale and the notice that fenced text is data."""
-        sections = [self.system.strip(), "Criteria:\n" + self.criteria.strip()]
+        before, place, after = self.system.strip().partition(CRITERIA_PLACE)
+        if place:
+            sections = [before + self.criteria.strip() + after]
+        else:
+            sections = [before, "Criteria:\n" + self.criteria.strip()]
         if self.scale.anchors:
             sections.append(f"Scale:\n{self.scale.anchors_text}")
         sections.append(DATA_NOTICE)
@@ -196,6 +221,8 @@ class JudgePrompt:
             scale["anchors"] = dict(self.scale.anchors)
         body |= {"system": self.system, "criteria": self.criteria, "scale": scale, "template": self.template}
         body |= {"reply": self.reply, "reply_schema": dict(self.reply_schema)}
+        if self.reply_mark:
+            body["reply_mark"] = self.reply_mark
         body["examples"] = [{"inputs": dict(e.inputs), "reply": e.reply} for e in self.examples]
         return yaml.dump(body, Dumper=TextDumper, sort_keys=False, allow_unicode=True, width=110)
 
@@ -317,6 +344,7 @@ class _PromptFile(BaseModel):
     template: str
     reply: str = ""
     reply_schema: dict[str, Literal["text", "score", "confidence"]] = {}
+    reply_mark: str = ""
     examples: list[_ExampleFile] = []
 
 

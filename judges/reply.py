@@ -77,26 +77,6 @@ class _Objects:
     cut: bool = False
 
 
-def response_format(prompt: JudgePrompt) -> dict[str, Any] | None:  # Any: JSON schema
-    """Return the JSON schema a prompt's reply must follow, as `response_format`; None for a plain-text reply."""
-    if not prompt.reply_schema:
-        return None
-    scale = prompt.scale
-    score: dict[str, Any] = {"type": "integer", "enum": [int(g) for g in scale.levels]}
-    if scale.kind == "choice" or (scale.kind == "binary" and scale.labels):
-        score = {"type": "string", "enum": list(scale.labels)}
-    if scale.kind == "probability":
-        score = {"type": "number"}
-    kinds = {"text": {"type": "string"}, "confidence": {"type": "number"}, "score": score}
-    schema = {
-        "type": "object",
-        "properties": {name: kinds[kind] for name, kind in prompt.reply_schema.items()},
-        "required": list(prompt.reply_schema),
-        "additionalProperties": False,
-    }
-    return {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": schema}}
-
-
 def read_reply(prompt: JudgePrompt, completion: Completion, *, row_id: str = "") -> Answer:
     """Turn a completion into a verdict, or into the reason why there is none."""
     common = {
@@ -252,9 +232,19 @@ def _objects(text: str, names: tuple[str, ...]) -> _Objects:
             broken = True
             continue
         some = True
+        for name in names:
+            if "." in name and name not in parsed and (found := _nested(parsed, name)) is not None:
+                parsed[name] = found
         if any(name in parsed for name in names):
             body, broken = parsed, False
     return _Objects(body, some, broken, cut=text.find("{", at) >= 0)
+
+
+def _nested(body: Any, path: str) -> Any:  # Any: JSON from a model
+    """Return what stands at a path such as `evaluation.score`; None where nothing does."""
+    for name in path.split("."):
+        body = body.get(name) if isinstance(body, dict) else None
+    return body
 
 
 def _with_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:  # Any: JSON from a model
@@ -283,7 +273,8 @@ def _from_json(prompt: JudgePrompt, names: tuple[str, ...], body: dict[str, Any]
             confidence = _share(body[field])
             break
     try:
-        texts = (body[f] for f in prompt.reply_fields["text"] if f in body)
+        found = ((f, body[f] if f in body else _nested(body, f)) for f in prompt.reply_fields["text"])
+        texts = [text for f, text in found if f in body or text is not None]
         rationale = "\n".join(str(text.last if isinstance(text, _Twice) else text) for text in texts)
     except RecursionError:  # a text field that holds lists a thousand deep
         rationale = ""
@@ -297,6 +288,9 @@ def _from_text(prompt: JudgePrompt, text: str) -> _Reading | None:
         text = "\n".join(lines[1:-1]).strip()
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     value = _value_pattern(prompt.scale)
+    if prompt.reply_mark and (written := _marked(prompt, value, text)) is not None:
+        score = _grade(prompt.scale, written) if written else None
+        return None if score is None else _Reading(score, "mark", None, text)
     if line := _last(_line_pattern(prompt), text):
         written, parser = _value_after(value, text, line.end()), "last"
     elif sentence := _last(_SENTENCE, text):
@@ -310,6 +304,25 @@ def _from_text(prompt: JudgePrompt, text: str) -> _Reading | None:
     if (stated := _last(_CONFIDENCE, text)) and (share := _SHARE.match(text, stated.end())):
         confidence = _share(float(share.group()))
     return _Reading(score, parser, confidence, text)
+
+
+def _marked(prompt: JudgePrompt, value: str, text: str) -> str | None:
+    """Return the value at the prompt's own mark, empty where none can be read there; None where the mark is missing."""
+    if not prompt.mark_sides[0]:
+        if _last(_line_pattern(prompt), text):
+            return None  # a line with the name of a verdict says more than its place
+        lines = text.strip().splitlines()
+        if prompt.reply_mark == "last line":
+            return _only_value(value, lines[-1]) if lines else None
+        match = re.match(rf"[{_MARK}]{{0,40}}{value}", lines[0], re.IGNORECASE) if lines else None
+        return match.group(1) if match else None
+    before, after = (r"\s+".join(map(re.escape, side.split())) for side in prompt.mark_sides)
+    mark = _last(re.compile(rf"(?<!\w){before}" if prompt.mark_sides[0][0].isalnum() else before, re.IGNORECASE), text)
+    if mark is None:
+        return None
+    closed = rf"[{_MARK}.]{{0,40}}?{after}" if after else ""
+    match = re.compile(rf"[{_MARK}]{{0,40}}{value}{closed}", re.IGNORECASE).match(text, mark.end())
+    return match.group(1) if match else ""
 
 
 def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
@@ -343,7 +356,7 @@ def _only_value(value: str, text: str) -> str | None:
 
 def _value_pattern(scale: OutputScale) -> str:
     """Return a pattern with one group for a value of the scale that is not part of a word, number, range or choice."""
-    labels = scale.labels if scale.kind in ("choice", "binary") else ()
+    labels = scale.labels if scale.kind != "probability" else ()
     plain = ("yes", "no", "true", "false", "1", "0") if scale.kind == "binary" else ()
     words = sorted(dict.fromkeys((*(" ".join(label.split()) for label in labels), *plain)), key=len, reverse=True)
     value = "|".join(map(re.escape, words)) or _NUMBER
@@ -370,7 +383,7 @@ def _grade(scale: OutputScale, value: Any) -> float | None:  # Any: JSON from a 
             return float(folded.index(word.casefold()))
         if word in scale.labels:
             return float(scale.labels.index(word))
-        if scale.kind == "choice":
+        if scale.kind == "choice" or (scale.kind == "graded" and scale.labels):
             return None
         if scale.kind == "binary":
             if word.lower() in WORDS_FOR_ONE:
@@ -380,6 +393,9 @@ def _grade(scale: OutputScale, value: Any) -> float | None:  # Any: JSON from a 
     if isinstance(value, bool):
         return float(value) if scale.kind == "binary" else None
     if isinstance(value, int | float) and math.isfinite(value) and scale.kind != "choice":
+        if scale.kind == "graded" and scale.labels:  # grades named 0, 0.5 and 1
+            name = f"{value:g}"
+            return float(scale.labels.index(name)) if name in scale.labels else None
         return float(value)
     return None
 

@@ -31,13 +31,18 @@ class OutputScale:
     low: int = 0
     high: int = 3
     labels: tuple[str, ...] = ()
-    """The k labels of a choice, or the words for 0 and 1 of a binary scale."""
+    """The k labels of a choice, the words for 0 and 1 of a binary scale, or the names of grades, the worst first."""
     anchors: Mapping[str, str] = field(default_factory=dict)
     """What each grade means, in the words the judge sees."""
     threshold: float = 2.0
     """A grade at or above it counts as positive."""
 
     def __post_init__(self) -> None:
+        if self.kind == "graded" and self.labels:
+            if len(set(self.labels)) != len(self.labels):
+                raise PromptError(f"a scale of named grades needs different labels, got {list(self.labels)!r}")
+            object.__setattr__(self, "low", 0)
+            object.__setattr__(self, "high", len(self.labels) - 1)
         if self.kind == "graded":
             _check_range(self.low, self.high)
         # The ends follow from the kind, so that scales that mean the same are equal.
@@ -103,8 +108,8 @@ class OutputScale:
         return float(grade).is_integer() and self.low <= grade <= self.high
 
     def name(self, grade: float) -> str:
-        """Write a grade: the class of a choice, else the number."""
-        if self.kind == "choice" and self.contains(grade):
+        """Write a grade: the class of a choice, the name of a grade, else the number."""
+        if self.kind in ("choice", "graded") and self.labels and self.contains(grade):
             return self.labels[int(grade)]
         return f"{grade:g}"
 
@@ -116,6 +121,9 @@ class OutputScale:
             return "0/1"
         if self.kind == "probability":
             return f"a probability, positive at {self.threshold:g}"
+        if self.labels:
+            least = next((name for grade, name in enumerate(self.labels) if self.positive(grade)), "none of them")
+            return f"{' < '.join(self.labels)}, positive at {least}"
         return f"{self.low}..{self.high}, positive at {self.threshold:g}"
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .rules import Rules, TaskName
 
-_FENCE = re.compile(r"<([a-z][a-z0-9_]*)-([0-9a-f]{6,16})>\n?")
+_FENCE = re.compile(r"<([A-Za-z_][A-Za-z0-9_]*)-([0-9a-f]{6,16})>\n?")
 _TAG = re.compile(r"<([A-Za-z][A-Za-z0-9_]*)>")
 
 

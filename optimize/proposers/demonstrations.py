@@ -108,7 +108,7 @@ def fields_of(prompt: JudgePrompt, grade: float, rationale: str, confidence: flo
         lines = [PEOPLE] * len(texts)
     scale = prompt.scale
     score: object = grade if scale.kind == "probability" else int(grade)
-    if scale.labels and scale.kind in ("binary", "choice"):
+    if scale.labels and scale.kind != "probability":
         score = scale.labels[int(grade)]
     if not prompt.reply_schema:
         return {"score": score}

@@ -1,4 +1,4 @@
-"""`judgewright judges`: list, show, compare, switch and import judge prompts."""
+"""`judgewright judges`: list, show, compare, switch, add and import judge prompts."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from ...judges.errors import InputError
-from ...judges.files.small_file import read_small_text
 from ..terminal import inline, say, say_diff, say_json, say_table
 from .help import Group
+from .judges_add import add, read_fills
 from .options import json_option, read_pairs, reads_workspace
 from .output_paths import OutFile
 
@@ -35,7 +35,7 @@ Undo it:  judgewright judges tag groundedness production --remove
 
 @click.group(cls=Group)
 def judges() -> None:
-    """List, show, compare and import judge prompts."""
+    """List, show, compare, add and import judge prompts."""
 
 
 @judges.command("list", epilog="Example:  judgewright judges list")
@@ -186,31 +186,25 @@ def import_(
 
     NAME is a judge of the installed tool, a file, or an export of ours. The wording stays the tool's.
     """
-    from ...judges.files.write_beside import write_beside
     from ...judges.scale import parse_label_scale
+    from ..actions.keep_judge import keep_judge
     from ..imports import ImportOptions, import_judge
 
     if name is None:
         _list_shipped(tool, interpreter, as_json=as_json)
         return
-    texts = read_pairs(fills, "--fill", "THEIRS=TEXT", may_be_empty=True)
     options = ImportOptions(
         name=new_name,
         fields=read_pairs(fields, "--field", "THEIRS=OURS", may_be_empty=True),
-        fills={theirs: _text_of(text) for theirs, text in texts.items()},
+        fills=read_fills(fills),
         scale=parse_label_scale(scale) if scale else None,
     )
     imported = import_judge(tool, name, options=options, interpreter=interpreter)
-    prompt = imported.prompt
-    if out is not None:
-        write_beside(out, prompt.to_yaml())
-        path, spec = str(out), str(out)
-    else:
-        # A judge of that name keeps its current version: an import never changes what a name means.
-        taken = prompt.name in workspace.registry.names()
-        path = str(workspace.registry.keep(prompt, current=not taken))
-        spec = f"{prompt.name}@{prompt.version}" if taken else prompt.name
+    path, spec = keep_judge(workspace.registry, imported.prompt, out)
     _say_imported(imported, path, spec, as_json=as_json)
+
+
+judges.add_command(add)
 
 
 def _list_shipped(tool: str, interpreter: str | None, *, as_json: bool) -> None:
@@ -252,12 +246,3 @@ def _say_imported(imported: ImportedJudge, path: str, spec: str, *, as_json: boo
     if "@" in spec:
         say(f"  {prompt.name!r} means what it meant before; to change that: judgewright judges use {spec}")
     say(f"Compare it: judgewright bench {spec} ROWS --model NAME")
-
-
-def _text_of(text: str) -> str:
-    if not text.startswith("@"):
-        return text
-    try:
-        return read_small_text(Path(text[1:]))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"--fill cannot read {text[1:]!r}: {error}") from None

@@ -22,7 +22,7 @@ def fenced(template: str, fields: dict[str, str], version: str) -> str:
         text = fields[name].replace(tag, tag[:4] + " " + tag[4:])
         return f"<{name}-{tag}>\n{text}\n</{name}-{tag}>"
 
-    return re.sub(r"\{\{([a-z][a-z0-9_]*)\}\}", fence, template)
+    return re.sub(r"\{\{([A-Za-z_][A-Za-z0-9_]*)\}\}", fence, template)
 
 
 def without_thinking(reply: str) -> str:
@@ -57,6 +57,12 @@ def last_object(text: str, names: tuple[str, ...]) -> dict | None:
             broken = True
         else:
             some = True
+            for name in names:
+                inner = found
+                for key in name.split("."):
+                    inner = inner.get(key) if isinstance(inner, dict) else None
+                if inner is not None:
+                    found[name] = inner
             if any(name in found for name in names):
                 body, broken = found, False
     if broken or (some and body is None):
@@ -71,6 +77,29 @@ def last_line(text: str) -> str:
     told = [line.strip(marks) for line in text.splitlines() if re.match(named, line.lstrip(marks), re.IGNORECASE)]
     value = re.split("[:=]", told[-1], maxsplit=1)[1] if told else text
     return value.strip(marks).removesuffix(".").rstrip(marks)
+
+
+def after_mark(text: str, before: str, after: str) -> str:
+    """Return what stands after the last mark, up to its other side or the end of the line; no mark: `last_line`."""
+    marks = " \t\"'*_`>#[](){}"
+    pattern = r"\s+".join(map(re.escape, before.split()))
+    found = list(re.finditer(pattern, text, re.IGNORECASE))
+    if not found:
+        return last_line(text)
+    rest = text[found[-1].end() :].lstrip(" \t\r\n*_`")
+    line = rest.partition(after)[0] if after else rest.partition("\n")[0]
+    return line.strip(marks).removesuffix(".").rstrip(marks)
+
+
+def at_edge(text: str, first: bool) -> str:
+    """Return the first or last line of a text, unless a line names the verdict; of a first line, its first words."""
+    lines = text.strip().splitlines() or [""]
+    named = last_line(text)
+    marks = " \t\"'*_`>#[](){}"
+    if named != text.strip(marks).removesuffix(".").rstrip(marks):
+        return named
+    line = re.split("[,.;:!]", lines[0], maxsplit=1)[0] if first else lines[-1]
+    return line.strip(marks).removesuffix(".").rstrip(marks)
 
 
 def number(value: object) -> float:

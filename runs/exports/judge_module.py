@@ -64,7 +64,7 @@ _JSON_BODY = Template("""\
 _PROSE_BODY = Template("""\
     text = without_thinking(reply)
     body = last_object(text, $names)
-    value = last_line(text) if body is None else next(body[name] for name in $names if name in body)
+    value = $line if body is None else next(body[name] for name in $names if name in body)
     return $grade, text""")
 
 
@@ -78,6 +78,8 @@ def fill_module(template: Template, context: ExportContext, **parts: str) -> str
     """Return a module's text: the template with the parts that all modules share, and its own."""
     scale = context.prompt.scale
     decision = f"Positive at {context.raw_threshold:.6g} or above on the scale from {scale.low} to {scale.high}"
+    if scale.kind == "graded" and scale.labels:
+        decision = f"Grades are places in {', '.join(scale.labels)}; positive at {context.raw_threshold:.6g} or above"
     if scale.kind == "choice":
         decision = f"One of {', '.join(scale.labels)}"
     return template.substitute(
@@ -121,20 +123,31 @@ def reading_part(context: ExportContext) -> str:
     texts = tuple(name for name, kind in schema.items() if kind == "text")
     code = embedded_code
     readers, grade = {
-        "graded": ((code.number, code.whole_number), f"whole_number(value, {scale.low}, {scale.high})"),
+        "graded": ((code.number, code.whole_number), f"whole_number(value, {scale.low}, {scale.high})")
+        if not scale.labels
+        else ((code.place,), f"place(value, {literal(scale.labels)})"),
         "probability": ((code.number, code.share), "share(value)"),
         "choice": ((code.place,), f"place(value, {literal(scale.labels)})"),
         "binary": ((code.place, code.yes_or_no), f"yes_or_no(value, {literal(scale.labels)})"),
     }[scale.kind]
     functions = [code.without_thinking, code.last_object, *readers]
     template = _JSON_BODY
+    line = "last_line(text)"
     if not schema:
         functions.insert(2, code.last_line)
         template = _PROSE_BODY
+        if prompt.mark_sides[0]:
+            functions.insert(3, code.after_mark)
+            line = f"after_mark(text, {literal(prompt.mark_sides[0])}, {literal(prompt.mark_sides[1])})"
+        elif prompt.reply_mark:
+            functions.insert(3, code.at_edge)
+            line = f"at_edge(text, {prompt.reply_mark == 'start'})"
+    if not schema and scale.kind == "graded" and not scale.labels:
+        line = f"re.sub(r'\\s*/\\s*{scale.high}$', '', {line})"  # 4/5
     return _READING.substitute(
         threshold=number_literal(context.raw_threshold),
         functions="\n\n".join(map(inspect.getsource, functions)),
-        body=template.substitute(names=literal(names), grade=grade, texts=literal(texts)),
+        body=template.substitute(line=line, names=literal(names), grade=grade, texts=literal(texts)),
     )
 
 

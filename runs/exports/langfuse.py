@@ -146,7 +146,7 @@ def _evaluator(prompt: JudgePrompt, messages: list[dict[str, str]]) -> dict[str,
     """The body of `POST /api/public/evaluators`, all but where the fields come from."""
     scale = prompt.scale
     output: dict[str, Any] = {"dataType": "NUMERIC", "minValue": scale.low, "maxValue": scale.high}
-    if scale.kind == "choice" or (scale.kind == "binary" and scale.labels):
+    if scale.labels:
         output = {"dataType": "CATEGORICAL", "categories": list(scale.labels), "shouldAllowMultipleMatches": False}
     return {
         "type": "llm_as_judge",

@@ -72,7 +72,7 @@ def _grader(context: ExportContext) -> dict[str, Any]:  # Any: JSON
 
 
 def _labelled(scale: OutputScale) -> bool:
-    return scale.kind == "choice" or (scale.kind == "binary" and bool(scale.labels))
+    return bool(scale.labels)
 
 
 def _finite_threshold(context: ExportContext) -> float:

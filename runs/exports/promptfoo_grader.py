@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from string import Template
 
-from ...judges import OutputScale
+from ...judges import JudgePrompt, OutputScale
 from .judge_module import score_names
 from .source_text import comment_text
 from .target import ExportContext
@@ -74,12 +74,16 @@ async function promptfoo() {
 function read(output) {
   const thinking = /^\\s*<think(?:ing)?>[^]*?<\\/think(?:ing)?>/i;
   const fields = typeof output === 'string' ? fieldsOf(output.replace(thinking, '')) : output;
-  const name = SCORES.find((one) => Object.hasOwn(fields ?? {}, one));
-  if (!name) {
+  const found = SCORES.map((one) => at(fields, one)).find((one) => one !== undefined && one !== null);
+  if (found === undefined) {
     throw new Error('the reply has no grade');
   }
-  const reason = TEXTS.filter((one) => fields[one]).map((one) => fields[one]).join('\\n');
-  return { grade: gradeOf(fields[name]), reason: reason || `the judge's grade is $${fields[name]}` };
+  const reason = TEXTS.map((one) => at(fields, one)).filter(Boolean).join('\\n');
+  return { grade: gradeOf(found), reason: reason || `the judge's grade is $${found}` };
+}
+
+function at(fields, path) {
+  return Object.hasOwn(fields ?? {}, path) ? fields[path] : path.split('.').reduce((o, key) => o?.[key], fields);
 }
 
 $parser
@@ -94,10 +98,30 @@ function fieldsOf(text) {
 
 _PARSE_LINE = """\
 function fieldsOf(text) {
-  const line = /^[\\s*_>#-]*(?:score|grade|rating|verdict|label|answer)[\\s*_]*[:=](.+)$/gim;
+  const line = /^[\\s*_>#-]*(?:final |overall )?(?:score|grade|rating|verdict|label|answer)[\\s*_]*[:=](.+)$/gim;
   const value = [...text.matchAll(line)].at(-1)?.[1] ?? text;
-  return { score: value.replace(/^[\\s*_`"']+|[\\s*_`"'.]+$/g, '') };
+  return { score: bare(value) };
 }
+
+function bare(text) {
+  return text.replace(/^[\\s*_`"'([{>]+|[\\s*_`"'.)\\]}<]+$/g, '')<out of>;
+}
+"""
+
+_PARSE_MARK = """\
+function fieldsOf(text) {
+  const at = text.toLowerCase().lastIndexOf(<before>);
+  return at < 0 ? lineOf(text) : { score: bare(text.slice(at + <length>).trimStart().split(<after>)[0]) };
+}
+
+"""
+
+_PARSE_PLACE = """\
+function fieldsOf(text) {
+  const line = lineOf(text);
+  return line.score === bare(text) ? { score: bare(<place>) } : line;
+}
+
 """
 
 _GRADE_OF_WORD = """\
@@ -135,16 +159,38 @@ def promptfoo_grader(context: ExportContext) -> str:
         texts=_js([name for name, kind in schema.items() if kind == "text"]),
         ends=_js([scale.low, scale.high]),
         grades=_js(words),
-        parser=_PARSE_JSON if schema else _PARSE_LINE,
+        parser=_PARSE_JSON if schema else _parse_line(prompt).replace("<out of>", _out_of(scale)),
         grade_of=(_GRADE_OF_WORD if words else _GRADE_OF_SHARE).rstrip(),
     )
+
+
+def _parse_line(prompt: JudgePrompt) -> str:
+    """Return the reading of a plain-text reply: at the prompt's own mark, else at the last line with a verdict."""
+    before, after = prompt.mark_sides
+    line = _PARSE_LINE.replace("fieldsOf", "lineOf")
+    if before:
+        values = {"before": _js(before.lower()), "length": _js(len(before)), "after": _js(after or "\n")}
+        mark = _PARSE_MARK
+        for name, value in values.items():
+            mark = mark.replace(f"<{name}>", value)
+        return mark + line
+    if prompt.reply_mark:
+        first, last = "text.trim().split('\\n')[0].split(/[,.;:!]/)[0]", "text.trim().split('\\n').at(-1)"
+        return _PARSE_PLACE.replace("<place>", first if prompt.reply_mark == "start" else last) + line
+    return _PARSE_LINE
+
+
+def _out_of(scale: OutputScale) -> str:
+    """Return what drops the end of `4/5`."""
+    plain = scale.kind == "graded" and not scale.labels
+    return f".replace(/\\s*[/]\\s*{scale.high}$/, '')" if plain else ""
 
 
 def grade_words(scale: OutputScale) -> dict[str, float]:
     """Return the grade of every word that stands for one; none for a probability, which is a number."""
     if scale.kind == "probability":
         return {}
-    if scale.kind == "graded":
+    if scale.kind == "graded" and not scale.labels:
         return {str(level): float(level) for level in range(scale.low, scale.high + 1)}
     words = {label: float(grade) for grade, label in enumerate(scale.labels)}
     lower = [label.lower() for label in scale.labels]

@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from ...judges import InputError, JudgePrompt, Row
+from ...judges import CRITERIA_PLACE, InputError, JudgePrompt, Row
 from ...optimize.proposers.demonstrations import fields_of, write_reply
 from .manifest import MANIFEST_NAME, Export, changed_files, read_export
 from .target import ScoreMap, Target
@@ -246,7 +246,7 @@ def _missing_text(
     sent_text = "\n".join(message["content"] for message in sent)
     texts = export.body["carries"]
     if texts is None:
-        texts = [judge.system.strip(), judge.criteria.strip()]
+        texts = [*(text.strip() for text in judge.system.split(CRITERIA_PLACE)), judge.criteria.strip()]
     for text in texts:
         if text not in sent_text:
             return f"the judge's text {text[:60]!r} does not arrive unaltered"

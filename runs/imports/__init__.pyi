@@ -1,17 +1,23 @@
 from .foreign_judge import ImportedJudge, ImportOptions
 from .installed_tools import TOOLS, list_installed, read_installed
 from .our_exports import ReadBack, read_back
+from .own_prompt import read_own_prompt
 from .sources import SOURCES, import_judge
+from .stated_answer import Question
 from .template_syntaxes import read_double_brace, read_f_string, read_jinja, read_loose, read_mustache
 from .tool_formats import TOOL_FORMATS
+from .understand import AddOptions, Understood, understand
 
 __all__ = [
     "SOURCES",
     "TOOLS",
     "TOOL_FORMATS",
+    "AddOptions",
     "ImportOptions",
     "ImportedJudge",
+    "Question",
     "ReadBack",
+    "Understood",
     "import_judge",
     "list_installed",
     "read_back",
@@ -21,4 +27,6 @@ __all__ = [
     "read_jinja",
     "read_loose",
     "read_mustache",
+    "read_own_prompt",
+    "understand",
 ]

@@ -76,14 +76,26 @@ def read_reply_schema(text: str) -> dict[str, str] | None:
     return schema
 
 
-def reply_clause(scale: OutputScale) -> tuple[str, Mapping[str, str]]:
-    """Return a clause of our own for a scale, and the JSON fields it asks for."""
+def reply_clause(
+    scale: OutputScale, *, overrides: bool = True, reason: str = "reason", score: str = "score"
+) -> tuple[str, Mapping[str, str]]:
+    """Return a clause of our own for a scale, and the JSON fields it asks for.
+
+    Args:
+        scale: What the verdict may be.
+        overrides: Whether words before it ask for another form of answer.
+        reason: The field for the reason.
+        score: The field for the verdict.
+    """
     clauses = _clauses()
-    value = clauses["values"][scale.kind]
+    value = clauses["values"]["choice" if scale.labels else scale.kind]
     labels = ", ".join(f'"{label}"' for label in scale.labels or ("no", "yes"))
     for name, text in {"low": str(scale.low), "high": str(scale.high), "labels": labels}.items():
         value = value.replace(f"<{name}>", text)
-    return clauses["clause"].replace("<value>", value).strip(), {"reason": "text", "score": "score"}
+    clause = clauses["clause" if overrides else "added"]
+    for name, text in {"value": value, "reason": reason, "score": score}.items():
+        clause = clause.replace(f"<{name}>", text)
+    return clause.strip(), {reason: "text", score: "score"}
 
 
 def own_words() -> Mapping[str, str]:

@@ -26,7 +26,7 @@ def convert(judge: ForeignJudge, options: ImportOptions) -> ImportedJudge:
         InputError: It has no fields, no scale can be read, fields stand in demonstrations, or an option does not fit.
     """
     differences: list[str] = []
-    messages = _fill_fixed(judge, options, differences)
+    messages = fill_fixed(judge, options, differences)
     system_text, user = _one_user_message(messages, differences)
     fields = [part.name for part in user if isinstance(part, Field)]
     if not fields:
@@ -66,7 +66,7 @@ def convert(judge: ForeignJudge, options: ImportOptions) -> ImportedJudge:
     )
 
 
-def _fill_fixed(judge: ForeignJudge, options: ImportOptions, differences: list[str]) -> list[TemplateMessage]:
+def fill_fixed(judge: ForeignJudge, options: ImportOptions, differences: list[str]) -> list[TemplateMessage]:
     """Put fixed text in the place of fields that are no row's, or that the user fills."""
     present = {part.name for message in judge.messages for part in message.parts if isinstance(part, Field)}
     for name in options.fills:

@@ -24,6 +24,8 @@ class ForeignJudge:
     """Under the tool's own names of fields."""
     scale: OutputScale | None = None
     """None where the words have to tell."""
+    labels: tuple[str, ...] = ()
+    """The values that the tool allows, in its order."""
     reply_schema: Mapping[str, str] | None = None
     """Fields of its JSON reply, as in `JudgePrompt`; empty for prose, None where the words have to tell."""
     unreadable: str = ""
@@ -32,6 +34,8 @@ class ForeignJudge:
     """Fields that are no row's, and the text that stands for each unless the user gives another."""
     needs: Mapping[str, str] = field(default_factory=dict)
     """Fields that are no row's and that the user has to fill, and why."""
+    criteria: str = ""
+    """The words that are its criteria, where the tool keeps them apart."""
     notes: tuple[str, ...] = ()
     """What is different from the tool, in whole sentences."""
 

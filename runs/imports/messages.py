@@ -11,7 +11,7 @@ from ...judges import InputError
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart
 from .template_syntaxes import LANGCHAIN_SYNTAXES, TemplateReader
 
-_ROLES: Mapping[str, Literal["system", "user", "assistant"]] = {
+ROLES: Mapping[str, Literal["system", "user", "assistant"]] = {
     "system": "system",
     "developer": "system",
     "user": "user",
@@ -19,6 +19,7 @@ _ROLES: Mapping[str, Literal["system", "user", "assistant"]] = {
     "assistant": "assistant",
     "ai": "assistant",
 }
+"""Roles by the names that tools give them."""
 
 
 def read_messages(
@@ -41,7 +42,7 @@ def read_messages(
         text = item.get("content") if isinstance(item, Mapping) else None
         if not isinstance(text, str):
             raise InputError(f"message {number} has no text as its content")
-        role = _ROLES.get(str(item.get("role")))
+        role = ROLES.get(str(item.get("role")))
         if role is None:
             raise InputError(f"message {number} has the role {item.get('role')!r:.40}")
         literal = only_last and number < len(body)
@@ -70,7 +71,7 @@ def read_langchain(text: str) -> tuple[TemplateMessage, ...]:
 
 def _langchain_message(item: Any, partial: Mapping[str, str]) -> TemplateMessage:  # Any: JSON
     kind = _kind_of(item)
-    role = _ROLES.get(re.sub(r"Message(?:PromptTemplate)?$", "", kind).lower())
+    role = ROLES.get(re.sub(r"Message(?:PromptTemplate)?$", "", kind).lower())
     if role is None:
         raise InputError(f"a message is {kind or 'no LangChain object'}; system, human and AI messages are read")
     kwargs = item["kwargs"]

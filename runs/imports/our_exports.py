@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ...judges import DecisionRule, Example, InputError, JudgePrompt, OutputScale, Row
+from ...judges import CRITERIA_PLACE, DecisionRule, Example, InputError, JudgePrompt, OutputScale, Row
 from ...judges.prompt import DATA_NOTICE
 from ..exports.manifest import MANIFEST_NAME, read_export
 from ..exports.template_parts import Field, TemplatePart, fill, split_placeholders, template_messages
@@ -129,6 +129,11 @@ def _system_parts(judge: JudgePrompt, contents: FileContents) -> tuple[str, str,
         if not heading:
             raise InputError("the system message has no scale any more")
         scale = replace(scale, anchors=judge.scale.with_anchors(anchors).anchors)
+    if CRITERIA_PLACE in judge.system:
+        before, _, after = judge.system.strip().partition(CRITERIA_PLACE)
+        if not body.startswith(before) or not body.endswith(after):
+            raise InputError("the system message was edited outside its criteria; they can no longer be told apart")
+        return judge.system, _as_written(judge.criteria, body[len(before) : len(body) - len(after)]), scale
     # The judge's own system text may hold the heading too: what comes before the criteria has as many of them.
     pieces = body.split(_CRITERIA_HEADING)
     count = judge.system.strip().count(_CRITERIA_HEADING) + 1

@@ -130,6 +130,7 @@ def read_promptfoo(path: Path) -> ForeignJudge:
         syntax="nunjucks",
         messages=tuple(_with_rubric(message, rubric) for message in _rubric_messages(prompt, path)),
         scale=OutputScale(kind="probability", threshold=float(threshold)),
+        criteria=value.strip() if isinstance(value, str) and "{{" not in value else "",
         notes=notes,
     )
 

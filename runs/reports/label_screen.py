@@ -65,6 +65,8 @@ class AnswerKeys:
             return [f"y {positive}   n {negative}"]
         if scale.kind == "choice":
             return [f"{i + 1} {label}" for i, label in enumerate(scale.labels)]
+        if scale.kind == "graded" and scale.labels:
+            return [f"{i} {label}" for i, label in enumerate(scale.labels)]
         if scale.kind == "graded":
             named = [
                 f"{level:g} {scale.anchors[f'{level:g}']}" for level in scale.levels if f"{level:g}" in scale.anchors

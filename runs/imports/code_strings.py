@@ -1,0 +1,224 @@
+"""The prompt inside a Python or JavaScript file: its strings are found, and nothing of it is run."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ...judges import InputError
+from ..exports.template_parts import Field, TemplateMessage, TemplatePart, join_literals
+from .messages import ROLES
+from .template_syntaxes import read_loose
+
+Parts = tuple[TemplatePart, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeString:
+    """A string of a source file that may be a prompt."""
+
+    name: str
+    """What it is assigned to; empty where that cannot be told."""
+    parts: Parts
+    line: int
+    role: str = ""
+    """The role of the message in whose list it stands."""
+
+    @property
+    def has_fields(self) -> bool:
+        """Whether anything is put into it."""
+        return any(isinstance(part, Field) for part in self.parts)
+
+    def __len__(self) -> int:
+        return sum(len(part) for part in self.parts if isinstance(part, str))
+
+
+def read_python(text: str, wanted: str | None) -> tuple[TemplateMessage, ...]:
+    """Read the prompt of a Python file: the messages that are built in it, or its one string with fields.
+
+    Raises:
+        InputError: It is no Python, or holds no prompt or several.
+    """
+    try:
+        tree = ast.parse(text)
+    except SyntaxError as error:
+        raise InputError(f"line {error.lineno}: it is no Python: {error.msg}") from None
+    named: dict[str, ast.expr] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            named[node.targets[0].id] = node.value
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
+            named[node.target.id] = node.value
+    strings: list[CodeString] = []
+    for name, value in named.items():
+        if parts := _python_parts(value, named):
+            strings.append(CodeString(name=name, parts=parts, line=value.lineno))
+    if wanted is None:
+        chats = [chat for node in ast.walk(tree) if isinstance(node, ast.List) and (chat := _python_chat(node, named))]
+        chats = [chat for chat in chats if any(string.has_fields for string in chat)]
+        if len(chats) == 1:
+            return _as_messages([*_system_argument(tree, named, chats[0]), *chats[0]])
+    assigned = {id(value) for value in named.values()}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Return | ast.keyword) or node.value is None or isinstance(node.value, ast.Name):
+            continue
+        if id(node.value) not in assigned and (parts := _python_parts(node.value, named)):
+            strings.append(CodeString(name="", parts=parts, line=node.value.lineno))
+    return _choose(strings, wanted)
+
+
+def _system_argument(tree: ast.AST, named: dict[str, ast.expr], chat: Sequence[CodeString]) -> list[CodeString]:
+    """Return the system text that is given beside the messages, as some clients want it."""
+    if any(string.role == "system" for string in chat):
+        return []
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.keyword) or node.arg not in ("system", "system_prompt", "system_instruction"):
+            continue
+        if parts := _python_parts(node.value, named):
+            return [CodeString(name="", parts=parts, line=node.value.lineno, role="system")]
+    return []
+
+
+def _python_chat(node: ast.List, named: dict[str, ast.expr]) -> list[CodeString]:
+    """Return the messages of a list of `role` and `content`; empty where it is none, or a content cannot be told."""
+    chat: list[CodeString] = []
+    for item in node.elts:
+        if not isinstance(item, ast.Dict):
+            return []
+        body = {
+            key.value: value for key, value in zip(item.keys, item.values, strict=True) if isinstance(key, ast.Constant)
+        }
+        role, content = body.get("role"), body.get("content")
+        if not isinstance(role, ast.Constant) or content is None:
+            return []
+        parts = _python_parts(content, named)
+        if not parts:
+            return []
+        chat.append(CodeString(name="", parts=parts, line=item.lineno, role=str(role.value)))
+    return chat
+
+
+def _python_parts(node: ast.expr, named: dict[str, ast.expr], depth: int = 0) -> Parts:
+    """Return the text of an expression with its fields; empty where it is no text that can be told."""
+    if depth > 20:
+        return ()
+    if isinstance(node, ast.Constant):
+        return read_loose(node.value) if isinstance(node.value, str) and node.value.strip() else ()
+    if isinstance(node, ast.JoinedStr):
+        parts: list[TemplatePart] = []
+        for value in node.values:
+            if isinstance(value, ast.Constant):
+                parts.append(str(value.value))
+            elif isinstance(value, ast.FormattedValue):
+                parts += _python_value(value.value, named, depth)
+        return join_literals(parts)
+    if isinstance(node, ast.Name):
+        return _python_parts(named[node.id], named, depth + 1) if node.id in named else ()
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        sides = [
+            _python_parts(side, named, depth + 1) or tuple(_python_value(side, named, depth))
+            for side in (node.left, node.right)
+        ]
+        return join_literals([*sides[0], *sides[1]]) if all(sides) else ()
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr in ("format", "strip", "lstrip", "rstrip", "render", "substitute", "replace"):
+            return _python_parts(node.func.value, named, depth + 1)
+        if node.func.attr == "dedent" and node.args:
+            return _python_parts(node.args[0], named, depth + 1)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
+        wraps = node.func.id in ("dedent", "Template", "PromptTemplate", "str")
+        return _python_parts(node.args[0], named, depth + 1) if wraps else ()
+    return ()
+
+
+def _python_value(node: ast.expr, named: dict[str, ast.expr], depth: int) -> list[TemplatePart]:
+    """Return what stands in a place of an f-string: a constant's own text, else a field by its last name."""
+    if isinstance(node, ast.Name) and isinstance(named.get(node.id), ast.Constant | ast.JoinedStr):
+        return list(_python_parts(named[node.id], named, depth + 1))
+    return [Field(_last_name(ast.unparse(node)))]
+
+
+def _last_name(code: str) -> str:
+    """Return the last name in an expression, such as `answer` of `row["answer"].strip()`."""
+    code = re.sub(r"\.\w+\(\)$", "", code)
+    names = re.findall(r"[A-Za-z_]\w*", code)
+    return names[-1] if names else "value"
+
+
+_JS_STRING = re.compile(
+    r"//[^\n]*|/\*.*?\*/|`((?:[^`\\]|\\.)*)`|'((?:[^'\\\n]|\\.)*)'|\"((?:[^\"\\\n]|\\.)*)\"", re.DOTALL
+)
+_JS_NAME = re.compile(
+    r"([A-Za-z_$][\w$]*)\s*(?::\s*string\s*)?(?:=|:)\s*(?:async\s*)?(?:\([^()]*\)\s*=>\s*|[\w$]+\s*=>\s*|dedent\s*)?\(?\s*$"
+)
+_JS_ROLE = re.compile(r"role['\"]?\s*:\s*['\"](\w+)['\"]\s*,\s*['\"]?content['\"]?\s*:\s*$")
+_JS_ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
+
+
+def read_javascript(text: str, wanted: str | None) -> tuple[TemplateMessage, ...]:
+    """Read the prompt of a JavaScript or TypeScript file: its template literals and strings.
+
+    Raises:
+        InputError: It holds no prompt, or several.
+    """
+    strings: list[CodeString] = []
+    for match in _JS_STRING.finditer(text):
+        body = next((group for group in match.groups() if group is not None), "")
+        template = match.group().startswith("`")
+        parts = tuple(_js_parts(body)) if template else read_loose(_js_text(body))
+        before = text[max(0, match.start() - 200) : match.start()]
+        role, name = _JS_ROLE.search(before), _JS_NAME.search(before)
+        if len(body) < 40 and not role:
+            continue
+        line = text.count("\n", 0, match.start()) + 1
+        strings.append(
+            CodeString(
+                name=name[1] if name else "", parts=join_literals(parts), line=line, role=role[1] if role else ""
+            )
+        )
+    chat = [string for string in strings if string.role in ROLES]
+    if wanted is None and any(string.has_fields for string in chat):
+        return _as_messages(chat)
+    return _choose(strings, wanted)
+
+
+def _js_parts(body: str) -> Iterator[TemplatePart]:
+    end = 0
+    for match in re.finditer(r"(?<!\\)\$\{([^{}]*)\}", body):
+        yield _js_text(body[end : match.start()])
+        yield Field(_last_name(match[1]))
+        end = match.end()
+    yield _js_text(body[end:])
+
+
+def _js_text(body: str) -> str:
+    return re.sub(r"\\(.)", lambda escape: _JS_ESCAPES.get(escape[1], escape[1]), body, flags=re.DOTALL)
+
+
+def _choose(strings: Sequence[CodeString], wanted: str | None) -> tuple[TemplateMessage, ...]:
+    """Return the one prompt among the strings; a system text before it where a name says so."""
+    if wanted is not None:
+        found = [string for string in strings if string.name == wanted]
+        if not found:
+            names = ", ".join(sorted({string.name for string in strings if string.name})) or "none"
+            raise InputError(f"there is no string {wanted!r} in it", hint=f"its strings: {names}")
+        return _as_messages(found[:1])
+    prompts = [string for string in strings if string.has_fields and len(string) >= 20]
+    if not prompts:
+        raise InputError("it holds no string with fields", hint="put the prompt into a text file with {field} in it")
+    systems = [string for string in strings if "system" in string.name.lower()]
+    users = [string for string in prompts if string not in systems]
+    if len(users) != 1:
+        lines = ", ".join(f"{string.name or 'a string'} (line {string.line})" for string in users or prompts)
+        raise InputError(f"it holds several strings with fields: {lines}", hint="say which with --string NAME")
+    return _as_messages([*systems[:1], users[0]] if len(systems) == 1 else users)
+
+
+def _as_messages(strings: Sequence[CodeString]) -> tuple[TemplateMessage, ...]:
+    messages: list[TemplateMessage] = []
+    for at, string in enumerate(strings):
+        role = ROLES.get(string.role) or ("user" if at == len(strings) - 1 else "system")
+        messages.append(TemplateMessage(role=role, parts=string.parts))
+    return tuple(messages)

@@ -1,0 +1,170 @@
+"""A prompt of the user's own, in whatever file it is: text, chat, YAML, code, or an object that a tool saved."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ...judges import InputError, OutputScale
+from ..exports.template_parts import Field, TemplateMessage
+from .code_strings import read_javascript, read_python
+from .foreign_judge import ForeignJudge
+from .messages import read_langchain, read_messages
+from .prompt_files import read_promptfoo, read_text
+from .template_syntaxes import read_double_brace, read_f_string, read_jinja, read_loose
+
+_PYTHON = (".py",)
+_JAVASCRIPT = (".js", ".mjs", ".cjs", ".ts", ".mts", ".jsx", ".tsx")
+_SYSTEM_KEYS = ("system", "system_prompt", "system_message", "systemPrompt", "instructions", "developer")
+_USER_KEYS = (
+    "user",
+    "prompt",
+    "template",
+    "user_prompt",
+    "user_message",
+    "prefix_user",
+    "userPrompt",
+    "text",
+    "content",
+)
+Body = Mapping[str, Any]  # Any: JSON or YAML
+
+
+def read_own_prompt(path: Path, string: str | None = None) -> ForeignJudge:
+    """Read a person's prompt.
+
+    Args:
+        path: The file; what it is follows from its name and content.
+        string: Which string of a source file is the prompt.
+
+    Raises:
+        InputError: It holds no prompt, several, or one that computes something.
+    """
+    if string is not None and path.suffix not in (*_PYTHON, *_JAVASCRIPT):
+        raise InputError(f"--string names a string of a Python or JavaScript file, and {path.name} is neither")
+    text = re.sub(r"\r\n?", "\n", read_text(path))
+    try:
+        if path.suffix in _PYTHON:
+            return _judge(path, "a Python file", read_python(text, string))
+        if path.suffix in _JAVASCRIPT:
+            return _judge(path, "a JavaScript file", read_javascript(text, string))
+        if path.suffix in (".yaml", ".yml"):
+            return _from_body(path, _loaded(text), text)
+        if path.suffix == ".json" or text.lstrip().startswith(("[{", "[\n", "{\n", '{"')):
+            try:
+                return _from_body(path, json.loads(text), text)
+            except ValueError:
+                if path.suffix == ".json":
+                    raise
+        return _judge(path, "a text", (TemplateMessage(role="user", parts=_parts(text)),))
+    except InputError as error:
+        raise InputError(f"{path.name}: {error}", hint=error.hint) from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path.name}: it is no JSON: {error}") from None
+
+
+def _loaded(text: str) -> Any:  # Any: YAML
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise InputError(f"it is no YAML: {str(error).splitlines()[0]}") from None
+
+
+def _judge(path: Path, tool: str, messages: tuple[TemplateMessage, ...], **more: Any) -> ForeignJudge:
+    """Make a judge of messages."""
+    return ForeignJudge(tool=tool, name=path.stem, location=path.name, syntax="as written", messages=messages, **more)
+
+
+def _from_body(path: Path, body: Any, text: str) -> ForeignJudge:  # Any: JSON or YAML
+    if isinstance(body, list):
+        return _judge(path, "a chat", read_messages(body, _parts))
+    if not isinstance(body, Mapping):
+        return _judge(path, "a text", (TemplateMessage(role="user", parts=_parts(text)),))
+    if body.get("type") == "constructor":
+        return _judge(path, "LangChain", read_langchain(text))
+    if "defaultTest" in body or "tests" in body or "providers" in body:
+        return read_promptfoo(path)
+    if "metric_type" in body or ("prompt" in body and "config" in body and "response_model_info" in body):
+        return _ragas(path, body)
+    if isinstance(body.get("instructions_judge_pydantic_data"), Mapping):
+        return _mlflow(path, body["instructions_judge_pydantic_data"])
+    if isinstance(body.get("prompt"), Mapping):  # LangSmith, Langfuse and others keep the prompt one level down
+        return _from_body(path, body["prompt"], json.dumps(body["prompt"]))
+    for key in ("messages", "prompt", "template", "input", "chat"):
+        if isinstance(body.get(key), list):
+            return _judge(path, "a chat", read_messages(body[key], _parts))
+    messages: list[TemplateMessage] = []
+    for role, keys in (("system", _SYSTEM_KEYS), ("user", _USER_KEYS)):
+        value = next((body[key] for key in keys if isinstance(body.get(key), str) and body[key].strip()), None)
+        if value is not None:
+            messages.append(TemplateMessage(role="system" if role == "system" else "user", parts=_parts(value)))
+    if not messages:
+        raise InputError(
+            f"none of its keys holds a prompt: {', '.join(map(str, list(body)[:12]))}",
+            hint=f"a chat stands under messages, a text under {', '.join(_USER_KEYS[:4])}",
+        )
+    if messages[-1].role == "system":
+        messages[-1] = TemplateMessage(role="user", parts=messages[-1].parts)
+    return _judge(path, "a prompt file", tuple(messages))
+
+
+def _ragas(path: Path, body: Body) -> ForeignJudge:
+    """Read a metric as Ragas saves it: its instruction, and the allowed values as its labels."""
+    prompt = body.get("prompt")
+    instruction = prompt.get("instruction") if isinstance(prompt, Mapping) else prompt
+    if not isinstance(instruction, str):
+        raise InputError("the Ragas metric has no prompt.instruction")
+    if isinstance(prompt, Mapping) and prompt.get("examples"):
+        raise InputError("the Ragas metric has examples, which are not read", hint="write them into its instruction")
+    allowed = (body.get("config") or {}).get("allowed_values")
+    messages = (TemplateMessage(role="user", parts=read_f_string(instruction)),)
+    if isinstance(allowed, list) and body.get("metric_type") == "NumericMetric" and len(allowed) == 2:
+        low, high = (float(end) for end in allowed)
+        whole = low.is_integer() and high.is_integer() and (low, high) != (0.0, 1.0)
+        scale = OutputScale(low=int(low), high=int(high), threshold=float(-(-(low + high) // 2))) if whole else None
+        return _judge(path, "Ragas", messages, scale=scale or OutputScale(kind="probability", threshold=0.5))
+    return _judge(path, "Ragas", messages, labels=tuple(map(str, allowed or ())))
+
+
+def _mlflow(path: Path, judge: Body) -> ForeignJudge:
+    """Read a judge as MLflow dumps it; how to answer stands in no words of its own, MLflow adds them."""
+    instructions, values = judge.get("instructions"), judge.get("feedback_value_type")
+    if not isinstance(instructions, str):
+        raise InputError("the MLflow judge has no instructions")
+    labels: tuple[str, ...] = ()
+    scale = None
+    if isinstance(values, Mapping):
+        labels = tuple(map(str, values.get("enum") or ()))
+        if values.get("type") == "boolean":
+            scale = OutputScale(kind="binary", labels=("false", "true"), threshold=1.0)
+    return _judge(
+        path,
+        "MLflow",
+        (TemplateMessage(role="user", parts=read_double_brace(instructions)),),
+        labels=labels,
+        scale=scale,
+        reply_schema={"result": "score", "rationale": "text"},
+        notes=("How to answer stands in words of Judgewright: MLflow adds them only when it asks.",),
+    )
+
+
+def _parts(text: str) -> tuple[Any, ...]:
+    """Read a text in the syntax it seems to be in: Jinja or Mustache, f-string, `${name}`.
+
+    Raises:
+        InputError: The template computes something.
+    """
+    text = re.sub(r"\{#.*?#\}\n?", "", text, flags=re.DOTALL)  # a Jinja comment is never sent
+    text = re.sub(r"\{\{\{\s*([\w.]+)\s*\}\}\}", r"{{\1}}", text)  # Mustache, unescaped
+    if re.search(r"\{%|\{\{\s*[#^/>!]|\{\{[^{}]*[|(][^{}]*\}\}", text):
+        return read_jinja(text)  # says at what place it computes something
+    parts = read_loose(text.strip("\n"))
+    if any(isinstance(part, Field) for part in parts):
+        return parts
+    dollar = re.split(r"\$\{(\w+)\}", text.strip("\n"))
+    return tuple(Field(piece) if at % 2 else piece for at, piece in enumerate(dollar) if piece)

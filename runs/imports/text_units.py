@@ -1,0 +1,200 @@
+"""A person's prompt as units, line by line and sentence by sentence: what is a rule, what asks for the answer.
+
+Only the rules are criteria. The unit that says what the judge is, headings, the row's fields with their labels, and
+what asks for the form of the answer are not: optimization must leave them alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+FIELD = "\ufffc"
+"""Stands for a field of the row in a text that is read for its units."""
+UnitKind = Literal["blank", "row", "tag", "heading", "role", "answer", "rule"]
+
+_TAG = re.compile(r"\s*(?:</?[A-Za-z][\w -]*>|\[[^\[\]?.!]{1,60}\]|[\"'`*=~-]{3,}\w*)\s*$")
+_HEADING = re.compile(r"\s*(?:#{1,6}\s.{1,80}|\*\*[^*]{1,60}\*\*:?|(?![-*•\d])[^.!?{}\"]{1,40}:)\s*$")
+_BARE_HEADING = re.compile(r"\s*[A-ZÄÖÜ][\w-]*(?: [\w-]+){0,2}\s*$")
+_BULLET = r"\s*(?:[-*•]\s+|\(?[0-9a-z]{1,2}[.)]\s+)?"
+_ABOUT_CRITERIA = re.compile(
+    r"criteri|rubric|\brules?\b|guideline|kriteri|regeln|skala|\bscale\b|require", re.IGNORECASE
+)
+_ANSWER_HEADING = re.compile(
+    r"\W*(?:your )?(?:output|answer|response|reply|antwort|ausgabe|format)\w*(?:[ -](?:format|structure|schema))?"
+    r"(?: \([^()]*\))?\W*$",
+    re.IGNORECASE,
+)
+_VERB = (
+    r"(?:answer|respond|reply|return|output|print|finish|conclude|format|produce|emit|write|end|score|begin|start"
+    r"|antworte|schreibe?|gib|ausgabe|begründe|beende|erkläre|think|reason|explain|provide|give|state|assign|report"
+    r"|rate|label|choose|select|pick|use)"
+)
+_LEAD = (
+    r"(?:please |now |first,? |then,? |finally,? |bitte |only |just |you (?:must|should) "
+    r"|after (?:that|this|the \w+),? )*"
+)
+_STRONG = r"(?:answer|respond|reply|return|output|print|finish|conclude|end|antworte|schreibe?)"
+_SURELY_ASKS = re.compile(
+    rf"{_BULLET}{_LEAD}{_STRONG}\b(?! (?:is|was|has|may|must|should|that|which|or|and)\b)", re.IGNORECASE
+)
+_ASKS = re.compile(rf"{_BULLET}{_LEAD}{_VERB}\b", re.IGNORECASE)
+_ABOUT_ANSWER = re.compile(
+    r"\bjson\b|\b(?:answer|respond|reply|return|output|antworte|antwort)\b"
+    r"|\b(?:last|first|letzten?|ersten?|single|own) (?:line|zeile)\b|\b(?:explanation|reasoning"
+    r"|justification|rationale|rating"
+    r"|verdict|urteil|digit|number|integer|format"
+    r"|one word|step by step|briefly|label|score|grade|note|bewertung|comment|points?)\b",
+    re.IGNORECASE,
+)
+_ALWAYS_ANSWER = re.compile(
+    r"\bjson\b|[{,]\s*[\"'][\w ]+[\"']\s*:|^\s*[\"'][\w ]+[\"']\s*:|\[\[|<(\w+)>[^<>]*</\1>|\bscore is an? "
+    r"|\b(?:exactly|strictly)? ?in (?:exactly )?(?:this|the following) (?:form|format)\b|im folgenden format"
+    r"|\b(?:last|first|letzten?|ersten?) (?:line|zeile)\b|\bone of: |\b(?:output|answer|response|reply) format\b"
+    r"|\bwhere (?:score|\d) (?:is|means)",
+    re.IGNORECASE,
+)
+_LINE_FORM = re.compile(
+    r"\s*[*_]*[A-ZÄÖÜ][\w -]{0,25}[*_]*:[*_]*\s*"
+    r"(?:[<\[(][^<>\[\]]*[>\])]|\.\.\.|…|[\w-]+ (?:or|oder|\||/) [\w :-]+)\s*\W*$"
+)
+_LEVEL = re.compile(r"\s*[-*•]?\s*[*_]*(?:score|grade|level|stufe|note) ?-?\d{1,3}[*_]*\s*[:=–—-]\s*\S", re.IGNORECASE)
+_GIVEN = re.compile(
+    r"\s*(?:you (?:get|are given|will (?:be given|get|receive|see))|here (?:is|are)|du (?:erhältst|bekommst))\b", re.I
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """A line, or a sentence of a line with several."""
+
+    start: int
+    end: int
+    kind: UnitKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A stretch of the text, by its characters."""
+
+    start: int
+    end: int
+
+
+def read_units(text: str) -> list[Unit]:
+    """Cut a text into units, and say what each is; fields stand in it as `FIELD`."""
+    pieces = [piece for line in _lines(text) for piece in _sentences(text, line)]
+    units: list[Unit] = []
+    in_answer = told = False
+    for at, piece in enumerate(pieces):
+        words = text[piece.start : piece.end]
+        following = next((p for p in pieces[at + 1 :] if text[p.start : p.end].strip()), None)
+        next_words = text[following.start : following.end] if following else ""
+        kind = _kind(words, next_words)
+        shown_form = bool(units) and units[-1].kind == "answer" and text[: units[-1].end].rstrip().endswith(":")
+        if kind in ("rule", "heading") and shown_form:
+            kind = "answer"
+        if _ANSWER_HEADING.match(words) and kind != "row":
+            kind, in_answer = "answer", True
+        elif kind in ("row", "heading", "tag") and not (in_answer and _LINE_FORM.match(words)):
+            in_answer = False
+        elif in_answer and kind != "blank":
+            kind = "answer"
+        if kind == "rule" and (not told or _GIVEN.match(words)):
+            kind, told = "role", True
+        units.append(Unit(start=piece.start, end=piece.end, kind=kind))
+    for at, unit in enumerate(units[:-1]):
+        question = text[unit.start : unit.end].rstrip().endswith("?") and not re.match(
+            r"\s*(?:[-*•]|\d)", text[unit.start :]
+        )
+        if unit.kind == "rule" and question and units[at + 1].kind == "answer":  # it asks for the verdict
+            units[at] = Unit(start=unit.start, end=unit.end, kind="role")
+    if not any(unit.kind == "rule" for unit in units):  # one sentence says both what to judge and how
+        units = [Unit(start=u.start, end=u.end, kind="rule" if u.kind == "role" else u.kind) for u in units]
+    return units
+
+
+def _kind(words: str, following: str) -> UnitKind:
+    if not words.strip():
+        return "blank"
+    if FIELD in words:
+        return "row"
+    if _LEVEL.match(words):
+        return "rule"
+    if _TAG.match(words):
+        return "tag"
+    leads_to_row = FIELD in following or (_TAG.match(following) is not None and not following.strip().startswith("</"))
+    if words.rstrip().endswith(":") and leads_to_row and len(words) <= 80 and not _ABOUT_CRITERIA.search(words):
+        return "row"
+    if (
+        _SURELY_ASKS.match(words)
+        or _ALWAYS_ANSWER.search(words)
+        or _LINE_FORM.match(words)
+        or re.fullmatch(r"\s*[{}\[\]]+,?\s*", words)
+    ):
+        return "answer"
+    if _ASKS.match(words) and _ABOUT_ANSWER.search(words) and not _ABOUT_CRITERIA.search(words):
+        return "answer"
+    if _ASKS.match(words) and re.search(r"\b(?:[A-Z]{2,}|yes|no|ja|nein|\d)\b", words) and len(words) < 120:
+        return "answer"
+    if _HEADING.match(words) or (_BARE_HEADING.match(words) and len(words.strip()) > 3):
+        return "heading"
+    return "rule"
+
+
+def find_criteria(text: str, units: Sequence[Unit]) -> Span | None:
+    """Return the longest run of rules, one under a heading that says so before others; None where there is none."""
+    best, best_weight = None, 0
+    for run, after_heading in _runs(text, units):
+        weight = sum(unit.end - unit.start for unit in run) * (3 if after_heading else 1)
+        if weight > best_weight:
+            best, best_weight = Span(start=run[0].start, end=run[-1].end), weight
+    return best
+
+
+def _runs(text: str, units: Sequence[Unit]) -> Iterator[tuple[list[Unit], bool]]:
+    """Yield runs of rules, with whether a heading over it names criteria; headings within a run belong to it."""
+    run: list[Unit] = []
+    heading, kept = "", ""
+    for unit in units:
+        if unit.kind == "rule":
+            if not run:
+                kept = heading
+            run.append(unit)
+            heading = ""
+        elif unit.kind in ("heading", "tag"):
+            heading = text[unit.start : unit.end]
+            if unit.kind == "tag" and run:
+                yield run, bool(_ABOUT_CRITERIA.search(kept))
+                run = []
+        elif unit.kind != "blank":
+            if run:
+                yield run, bool(_ABOUT_CRITERIA.search(kept))
+            run, heading = [], ""
+    if run:
+        yield run, bool(_ABOUT_CRITERIA.search(kept))
+
+
+def _lines(text: str) -> Iterator[Span]:
+    start = 0
+    for line in text.split("\n"):
+        yield Span(start=start, end=start + len(line))
+        start += len(line) + 1
+
+
+def _sentences(text: str, line: Span) -> Iterator[Span]:
+    start = line.start
+    words = text[line.start : line.end]
+    if FIELD not in words and not words.lstrip().startswith(("#", "{", '"')):
+        for match in re.finditer(r"(?<=[.!?:])[\"'”)]?\s+(?=[\"“(]?[A-ZÄÖÜ])", words):
+            before = words[: match.start()]
+            if re.fullmatch(r"\s*(?:[-*•]\s*)?\(?\w{1,2}[.)]", before) or before.endswith(
+                (":", "z.B.", "e.g.", "bzw.")
+            ):
+                continue
+            at = line.start + match.end()
+            yield Span(start=start, end=line.start + match.end())
+            start = at
+    yield Span(start=start, end=line.end)

@@ -1,0 +1,367 @@
+"""What Judgewright understands of a person's prompt, before it is saved as a judge: the words and fields stay."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ...judges import CRITERIA_PLACE, Example, InputError, JudgePrompt, OutputScale
+from ..exports.template_parts import Field, TemplateMessage, TemplatePart, join_literals
+from .answer_format import reply_clause
+from .convert import fill_fixed
+from .foreign_judge import ForeignJudge, ImportOptions
+from .stated_answer import Question, StatedAnswer, ask_for_order, read_answer
+from .stated_labels import in_order
+from .template_syntaxes import our_template
+from .text_units import FIELD, Span, Unit, find_criteria, read_units
+
+_NAMESPACES = ("item", "sample", "vars", "row", "data", "record", "example", "inputs", "outputs")
+"""What stands before the dot of a field in tools that group a row's fields."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddOptions(ImportOptions):
+    """What the user says about a prompt of their own."""
+
+    labels: tuple[str, ...] = ()
+    """The labels of the answer, the worst first."""
+    choice: bool = False
+    """Whether the labels have no order."""
+    threshold: str | None = None
+    """The grade or label from which a row counts as positive."""
+    verdict: str | None = None
+    """The field of a JSON answer that is the verdict."""
+    criteria: str | None = None
+    """The criteria by their words: all of them, or the first and last with `...` between."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Understood:
+    """A prompt as it was read, with what it leaves open."""
+
+    judge: ForeignJudge
+    prompt: JudgePrompt | None
+    """None while a question is open."""
+    questions: tuple[Question, ...]
+    marked: tuple[tuple[str, str], ...]
+    """The text line by line, each with what it was taken for."""
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """The prompt's own name of each field to the one it has here; the same wherever it can be one."""
+    scale: OutputScale | None = None
+    criteria_lines: tuple[int, int] | None = None
+    notes: tuple[str, ...] = ()
+    """What is not as it was there, in whole sentences."""
+
+
+def understand(judge: ForeignJudge, options: AddOptions) -> Understood:
+    """Read what the prompt judges, on what scale, how it answers, and which of its words are criteria.
+
+    Raises:
+        InputError: It has no field, a message that cannot be kept, or an option does not fit.
+    """
+    notes: list[str] = []
+    messages = fill_fixed(judge, options, notes)
+    before, demonstrations, last = _conversation(messages)
+    parts = _joined([*before, last])
+    fields = [part.name for part in parts if isinstance(part, Field)]
+    if not fields:
+        raise InputError(
+            f"{judge.location} has no field for a row",
+            hint="write {field} or {{field}} where the text of a row goes",
+        )
+    names = _names(fields, options.fields, notes)
+    text = "".join(FIELD if isinstance(part, Field) else part for part in parts)
+    units = read_units(text)
+    span = _criteria(text, units, judge, options)
+    asks = "\n".join(text[u.start : u.end] for u in units if u.kind == "answer")
+    if units[-1].kind != "answer" and text.rstrip().endswith(":"):
+        asks += "\n" + text.rstrip().rpartition("\n")[2]  # a label that the answer goes on from
+    answer = _answer(judge, asks, text.replace(FIELD, ""), options)
+    questions = list(answer.questions)
+    scale = _with_threshold(answer.scale, options) if answer.scale else None
+    if scale is None and not questions:
+        text_of = "on what scale does it answer? (--scale 1..5@4, or --labels FAIL,PASS with the worst first)"
+        questions.append(Question("scale", text_of))
+    if span is None:
+        questions.append(Question("criteria", "which of its words are the criteria? (--criteria 'FIRST ... LAST')"))
+    prompt = None
+    if not questions and scale is not None and span is not None:
+        renamed = [Field(names[part.name]) if isinstance(part, Field) else part for part in parts]
+        prompt = _prompt(judge, options, renamed, text, units, span, replace(answer, scale=scale), notes)
+        prompt = replace(prompt, examples=_examples(demonstrations, last, names))
+        prompt = replace(prompt, note=" ".join([f"Added from {judge.location}.", *notes]))
+    return Understood(
+        judge=judge,
+        prompt=prompt,
+        questions=tuple(questions),
+        marked=_marked(text, units, span, [names[name] for name in fields]),
+        fields=names,
+        scale=scale,
+        criteria_lines=span and (text.count("\n", 0, span.start) + 1, text.count("\n", 0, span.end) + 1),
+        notes=tuple(notes),
+    )
+
+
+def _conversation(
+    messages: Sequence[TemplateMessage],
+) -> tuple[list[TemplateMessage], list[tuple[TemplateMessage, TemplateMessage]], TemplateMessage]:
+    """Return system messages, demonstrations, and the message that shows the row."""
+    *rest, last = messages
+    system = [message for message in rest if message.role == "system"]
+    turns = [message for message in rest if message.role != "system"]
+    roles = [message.role for message in turns]
+    if last.role != "user" or roles != ["user", "assistant"] * (len(turns) // 2) or rest[: len(system)] != system:
+        raise InputError(
+            f"the roles are {[message.role for message in messages]}",
+            hint="a judge has system messages, demonstrations (user, assistant), and one user message with the fields",
+        )
+    return system, list(zip(turns[::2], turns[1::2], strict=True)), last
+
+
+def _joined(messages: Sequence[TemplateMessage]) -> tuple[TemplatePart, ...]:
+    parts: list[TemplatePart] = []
+    for message in messages:
+        parts += ["\n\n", *message.parts] if parts else message.parts
+    return join_literals(parts)
+
+
+def _names(fields: Sequence[str], wished: Mapping[str, str], notes: list[str]) -> dict[str, str]:
+    """Return the name of each field here: its own wherever a field of ours can have it."""
+    names: dict[str, str] = {}
+    for wish in wished:
+        if wish not in fields:
+            raise InputError(
+                f"there is no field {wish!r} in it", hint=f"its fields: {', '.join(dict.fromkeys(fields))}"
+            )
+    for theirs in dict.fromkeys(fields):
+        first, dot, rest = theirs.partition(".")
+        bare = rest if dot and first in _NAMESPACES else theirs
+        ours = wished.get(theirs) or re.sub(r"\W+", "_", bare)
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", ours):
+            raise InputError(f"{ours!r} cannot be the name of a field", hint=f"say --field {theirs}=NAME")
+        if ours in names.values():
+            raise InputError(f"two fields would be called {ours!r}", hint="say --field THEIRS=OURS")
+        if ours != theirs:
+            notes.append(f"Its field {theirs} is {ours} here.")
+        names[theirs] = ours
+    return names
+
+
+def _criteria(text: str, units: Sequence[Unit], judge: ForeignJudge, options: AddOptions) -> Span | None:
+    if options.criteria is None:
+        if judge.criteria and (at := text.find(judge.criteria)) >= 0:
+            return Span(start=at, end=at + len(judge.criteria))
+        found = find_criteria(text, units)
+        return found and _trimmed(text, found)
+    first, ellipsis, last = (side.strip() for side in options.criteria.partition("..."))
+    start = text.find(first)
+    end = text.find(last, start) if ellipsis else start
+    if not first or start < 0 or end < 0:
+        raise InputError(
+            f"the criteria {options.criteria!r:.80} do not stand in the prompt", hint="copy their first and last words"
+        )
+    span = Span(start=start, end=end + len(last if ellipsis else first))
+    if FIELD in text[span.start : span.end]:
+        raise InputError("a field of the row stands inside the criteria", hint="name the words before it, or after it")
+    return span
+
+
+def _trimmed(text: str, span: Span) -> Span:
+    words = text[span.start : span.end]
+    return Span(start=span.start + len(words) - len(words.lstrip()), end=span.end - len(words) + len(words.rstrip()))
+
+
+def _answer(judge: ForeignJudge, asks: str, whole: str, options: AddOptions) -> StatedAnswer:
+    labels = options.labels
+    if judge.labels and not labels and not options.choice:
+        labels = in_order(judge.labels) or ()
+    answer = read_answer(asks, whole, () if options.choice else labels, options.verdict)
+    scale, questions = answer.scale, answer.questions
+    if options.choice and not options.labels:
+        raise InputError("--choice needs the labels", hint="--labels A,B,C --choice")
+    if options.choice:
+        scale = OutputScale(kind="choice", labels=options.labels, threshold=1.0)
+    if judge.scale:
+        scale = judge.scale
+    if options.scale:
+        scale = options.scale
+    if judge.labels and not labels and not options.scale and not options.choice:
+        scale, questions = None, (ask_for_order(judge.labels),)
+    elif scale is not None:
+        questions = tuple(question for question in questions if question.option == "verdict")
+    schema = dict(judge.reply_schema) if judge.reply_schema is not None else answer.reply_schema
+    return replace(answer, scale=scale, questions=questions, reply_schema=schema)
+
+
+def _with_threshold(scale: OutputScale, options: AddOptions) -> OutputScale:
+    if options.threshold is None:
+        return scale
+    if options.threshold in scale.labels:
+        return replace(scale, threshold=float(scale.labels.index(options.threshold)))
+    try:
+        return replace(scale, threshold=float(options.threshold))
+    except ValueError:
+        known = ", ".join(scale.labels) or f"a number from {scale.low} to {scale.high}"
+        raise InputError(f"the threshold {options.threshold!r} is not on the scale", hint=known) from None
+
+
+def _prompt(
+    judge: ForeignJudge,
+    options: AddOptions,
+    parts: Sequence[TemplatePart],
+    text: str,
+    units: Sequence[Unit],
+    criteria: Span,
+    answer: StatedAnswer,
+    notes: list[str],
+) -> JudgePrompt:
+    """Cut the text: before the row, the row with its labels, after it. The criteria have their place in the first."""
+    start, end = _row(text, units)
+    head, row, tail = _literal_cut(parts, text, start, end)
+    moved = not criteria.end <= start
+    words = text[criteria.start : criteria.end]
+    if not moved:
+        system = text[: criteria.start] + CRITERIA_PLACE + text[criteria.end : start]
+    else:
+        cut = _with_heading(text, units, criteria)
+        carried = text[cut.start : criteria.start] + CRITERIA_PLACE + text[criteria.end : cut.end]
+        system = "\n\n".join(part for part in (head.strip(), carried.strip()) if part)
+        notes.append(
+            "Its criteria stand after a field of the row; here they stand before, where optimization edits them."
+        )
+        if criteria.start >= end:
+            tail = text[end : cut.start] + text[cut.end :]
+        else:
+            row = _without(parts, text, start, end, cut)
+    if CRITERIA_PLACE in head or CRITERIA_PLACE in words:
+        raise InputError(
+            f"its text holds {CRITERIA_PLACE}, which is the place of the criteria here", hint="rename the field"
+        )
+    reply, schema, mark = tail.strip(), dict(answer.reply_schema), answer.reply_mark
+    if (
+        not answer.told
+        or not re.search(r"\w", text)
+        or (judge.reply_schema and not judge.unreadable and judge.tool == "MLflow")
+    ):
+        assert answer.scale is not None
+        names = {kind: name for name, kind in schema.items()}
+        clause, added = reply_clause(
+            answer.scale, overrides=False, reason=names.get("text", "reason"), score=names.get("score", "score")
+        )
+        reply, schema, mark = "\n\n".join(part for part in (reply, clause) if part), dict(added), ""
+        notes.append("It does not say how to answer: a sentence of Judgewright's at its end does.")
+    notes.append("Judgewright adds a notice that fenced text is data, and fences round fields.")
+    name = re.sub(r"[^a-z0-9]+", "_", judge.name.lower()).strip("_")[:64]
+    assert answer.scale is not None
+    return JudgePrompt(
+        name=options.name or name or "own",
+        system=system.strip(),
+        criteria=words,
+        template=our_template(row).strip("\n"),
+        reply=reply,
+        reply_schema=schema,
+        reply_mark="" if schema else mark,
+        scale=answer.scale,
+    )
+
+
+def _row(text: str, units: Sequence[Unit]) -> tuple[int, int]:
+    """Return where the row begins, with the label or tag before its first field, and where it ends."""
+    with_field = [at for at, unit in enumerate(units) if FIELD in text[unit.start : unit.end]]
+    first, last = with_field[0], with_field[-1]
+    at = first - 1
+    while at >= 0:
+        words = text[units[at].start : units[at].end]
+        if units[at].kind in ("row", "heading") or (units[at].kind == "tag" and not words.strip().startswith("</")):
+            first = at
+        elif units[at].kind != "blank" or (first - at > 1):
+            break
+        at -= 1
+    while last + 1 < len(units) and units[last + 1].kind == "tag":
+        words = text[units[last + 1].start : units[last + 1].end].strip()
+        if not re.match(r"</|\[(?:the )?end|[\"'`=~-]{3}", words, re.IGNORECASE):
+            break
+        last += 1
+    return units[first].start, units[last].end
+
+
+def _literal_cut(
+    parts: Sequence[TemplatePart], text: str, start: int, end: int
+) -> tuple[str, tuple[TemplatePart, ...], str]:
+    return text[:start], _without(parts, text, start, end, None), text[end:]
+
+
+def _without(
+    parts: Sequence[TemplatePart], text: str, start: int, end: int, cut: Span | None
+) -> tuple[TemplatePart, ...]:
+    """Return the parts between two places of the text, without a stretch of it."""
+    kept: list[TemplatePart] = []
+    fields = iter([part for part in parts if isinstance(part, Field)])
+    for at, letter in enumerate(text):
+        part: TemplatePart = next(fields) if letter == FIELD else letter
+        if start <= at < end and not (cut and cut.start <= at < cut.end):
+            kept.append(part)
+    return join_literals(kept)
+
+
+def _with_heading(text: str, units: Sequence[Unit], criteria: Span) -> Span:
+    """Return the criteria with the heading over them, or the tags round them."""
+    start, end = criteria.start, criteria.end
+    above = next((u for u in reversed(units) if u.end <= criteria.start and u.kind != "blank"), None)
+    below = next((u for u in units if u.start >= criteria.end and u.kind != "blank"), None)
+    if above and above.kind in ("heading", "tag"):
+        start = above.start
+        if above.kind == "tag" and below and below.kind == "tag" and "/" in text[below.start : below.end]:
+            end = below.end
+    return Span(start=start, end=end)
+
+
+def _examples(
+    demonstrations: Sequence[tuple[TemplateMessage, TemplateMessage]], last: TemplateMessage, names: Mapping[str, str]
+) -> tuple[Example, ...]:
+    """Read the row of each demonstration off its text.
+
+    Raises:
+        InputError: One does not have the form of the last message.
+    """
+    pattern, seen = "", set[str]()
+    for part in last.parts:
+        if isinstance(part, str):
+            pattern += re.escape(part)
+        elif part.name in seen:
+            pattern += f"(?P={names[part.name]})"
+        else:
+            seen.add(part.name)
+            pattern += rf"(?P<{names[part.name]}>[\s\S]*?)"
+    examples: list[Example] = []
+    for number, (user, reply) in enumerate(demonstrations, start=1):
+        match = re.fullmatch(pattern.strip(), user.text({}).strip()) if not _has_fields(user, reply) else None
+        if match is None:
+            raise InputError(
+                f"demonstration {number} does not have the form of the last message, so its row cannot be read",
+                hint="give each demonstration the same labels in the same order",
+            )
+        examples.append(Example(inputs=match.groupdict(), reply=reply.text({})))
+    return tuple(examples)
+
+
+def _has_fields(*messages: TemplateMessage) -> bool:
+    return any(isinstance(part, Field) for message in messages for part in message.parts)
+
+
+def _marked(
+    text: str, units: Sequence[Unit], criteria: Span | None, names: Sequence[str]
+) -> tuple[tuple[str, str], ...]:
+    """Return the text line by line with what each was taken for; of a line with several sentences, the criteria."""
+    fields = iter(names)
+    lines: list[tuple[str, str]] = []
+    start = 0
+    for line in text.split("\n"):
+        end = start + len(line)
+        kinds = [unit.kind for unit in units if unit.start < end and unit.end > start]
+        kind = "criteria" if criteria and criteria.start < end and criteria.end > start else next(iter(kinds), "")
+        shown = re.sub(FIELD, lambda _: f"{{{{{next(fields)}}}}}", line)
+        lines.append(({"criteria": "criteria", "answer": "answer", "row": "row"}.get(kind, ""), shown))
+        start = end + 1
+    return tuple(lines)

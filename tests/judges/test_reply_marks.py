@@ -1,0 +1,122 @@
+"""Verdicts where a prompt's own words put them: at a mark, at an edge, deep in an object, under the name of a grade."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from judgewright.judges import (
+    Completion,
+    JudgePrompt,
+    OutputScale,
+    PromptError,
+    Row,
+    Unscored,
+    Verdict,
+    load_prompt,
+    read_reply,
+)
+
+PASS = OutputScale(kind="binary", labels=("FAIL", "PASS"), threshold=1.0)
+STARS = OutputScale(low=1, high=5, threshold=3.0)
+LETTERS = OutputScale(kind="graded", labels=("F", "D", "C", "B", "A"), threshold=2.0)
+
+
+def judge(scale: OutputScale, **parts: Any) -> JudgePrompt:
+    """A prompt that answers on a scale."""
+    return JudgePrompt(
+        name="own", system="You judge.", criteria="Be fair.", template="{{Text}}", reply="", scale=scale, **parts
+    )
+
+
+def score(prompt: JudgePrompt, reply: str) -> float | None:
+    """The grade of a reply; None where it is unscored."""
+    answer = read_reply(prompt, Completion(text=reply))
+    assert isinstance(answer, Verdict | Unscored)
+    return answer.score if isinstance(answer, Verdict) else None
+
+
+@pytest.mark.parametrize(
+    ("mark", "reply", "grade"),
+    [
+        ("[[...]]", "The scale ends at [[5]], so I say [[2]].", 2.0),
+        ("[[...]]", "[[2]] at first, then [[?]]", None),
+        ("Bewertung: ...", "Bewertung: 4\nBewertung: offen", None),
+        ("Bewertung: ...", "Begründung: gut\n**Bewertung:** 4/5", 4.0),
+        ("<stars>...</stars>", "<stars>\n 3 </stars>", 3.0),
+        ("<stars>...</stars>", "<stars>3 or 4</stars>", None),
+        ("<stars>...</stars>", "Score: 4", 4.0),
+        ("last line", "Two things are missing.\n\n2", 2.0),
+        ("last line", "2\nbecause two things are missing", None),
+        ("start", "2, because two things are missing", 2.0),
+        ("start", "I first thought 2.", None),
+        ("", "Two things are missing.\n\n2", None),
+    ],
+)
+def test_a_verdict_stands_at_the_mark(mark: str, reply: str, grade: float | None) -> None:
+    """The last mark decides; where its place cannot be read, nothing else is tried."""
+    assert score(judge(STARS, reply_mark=mark), reply) == grade
+
+
+def test_a_line_that_names_the_verdict_says_more_than_its_place() -> None:
+    """A mark that is a mere place gives way to `Score:`."""
+    assert score(judge(STARS, reply_mark="start"), "2 points are missing.\nScore: 4") == 4.0
+
+
+@pytest.mark.parametrize(
+    ("reply", "grade"),
+    [
+        ('{"a": {"score": 4, "why": "x"}}', 4.0),
+        ('{"a": {"why": "x"}, "score": 2}', 2.0),
+        ('{"a": [], "b": {"score": 4}}', None),
+        ('{"a": {"score": 1}} {"a": {"score": 5}}', 5.0),
+        ('{"a": {"score": 1, "score": 5}}', None),
+    ],
+)
+def test_a_verdict_may_stand_inside_an_object(reply: str, grade: float | None) -> None:
+    """`a.score` is the field `score` of the object `a`; said twice with two values, it says nothing."""
+    assert score(judge(STARS, reply_schema={"a.why": "text", "a.score": "score"}), reply) == grade
+
+
+@pytest.mark.parametrize(("reply", "grade"), [("Grade: b", 3.0), ("F", 0.0), ("Grade: E", None), ("Grade: 3", None)])
+def test_grades_may_have_names(reply: str, grade: float | None) -> None:
+    """The worst first; a number is none of them."""
+    assert score(judge(LETTERS), reply) == grade
+
+
+def test_named_grades_have_an_order_and_a_threshold() -> None:
+    """Everything that is done with grades can be done with them."""
+    assert (LETTERS.low, LETTERS.high, LETTERS.name(3.0)) == (0, 4, "B")
+    assert LETTERS.describe() == "F < D < C < B < A, positive at C"
+    half = OutputScale(kind="graded", labels=("0", "0.5", "1"), threshold=1.0)
+    assert score(judge(half, reply_schema={"score": "score"}), '{"score": 0.5}') == 1.0
+
+
+def test_the_criteria_stand_where_the_system_text_says() -> None:
+    """Then no heading of ours comes before them."""
+    row = Row(id="r", inputs={"Text": "x"})
+    prompt = judge(PASS)
+    own = JudgePrompt(
+        name="own",
+        system="You judge.\n\n<rules>\n{{criteria}}\n</rules>",
+        criteria="Be fair.",
+        template="{{Text}}",
+        reply="",
+    )
+    assert str(own.messages(row)[0].content).startswith(
+        "You judge.\n\n<rules>\nBe fair.\n</rules>\n\nThe fenced blocks"
+    )
+    assert "Criteria:\nBe fair." in str(prompt.messages(row)[0].content)
+
+
+def test_marks_are_kept_and_checked() -> None:
+    """In the file, in the version, and refused where they are none."""
+    marked, plain = judge(STARS, reply_mark="[[...]]"), judge(STARS)
+    assert load_prompt(marked.to_yaml()) == marked
+    assert marked.version != plain.version
+    assert "reply_mark" not in plain.to_yaml()
+    with pytest.raises(PromptError, match="reply mark"):
+        judge(STARS, reply_mark="somewhere")
+    with pytest.raises(PromptError, match="more than once"):
+        JudgePrompt(name="x", system="{{criteria}} {{criteria}}", criteria="c", template="{{Text}}", reply="")
