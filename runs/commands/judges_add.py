@@ -12,6 +12,7 @@ import click
 from ...judges.errors import InputError
 from ...judges.files.small_file import read_small_text
 from ..terminal import inline, say, say_json
+from .help import Command, GroupedOption
 from .options import json_option, read_pairs, reads_workspace
 from .output_paths import OutFile
 
@@ -29,20 +30,53 @@ Look only:  judgewright judges add judge.txt --check
 """
 
 
-@click.command("add", epilog=ADD)
+@click.command("add", cls=Command, epilog=ADD)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--as", "name", help="What to call the judge [default: the file's name].")
-@click.option("--string", help="Which string of a Python or JavaScript file is the prompt, by the name it is given.")
-@click.option("--labels", help="The labels of its answer, the worst first, such as FAIL,PASS.")
-@click.option("--choice", is_flag=True, help="The labels have no order.")
-@click.option("--scale", help="LOW..HIGH@THRESHOLD, binary or probability [default: as the words say].")
-@click.option("--threshold", help="The grade or label from which a row is positive [default: the middle].")
-@click.option("--verdict", metavar="FIELD", help="Which field of a JSON answer is the verdict.")
 @click.option(
-    "--criteria", metavar="'FIRST ... LAST'", help="The words that optimization may edit: the first and last."
+    "--string",
+    help="Which string of a Python or JavaScript file is the prompt, by the name it is given.",
+    cls=GroupedOption,
+    group="Data",
 )
 @click.option(
-    "--field", "fields", multiple=True, metavar="THEIRS=OURS", help="What to call a field [default: its name]."
+    "--labels", help="The labels of its answer, the worst first, such as FAIL,PASS.", cls=GroupedOption, group="Judging"
+)
+@click.option("--choice", is_flag=True, help="The labels have no order.", cls=GroupedOption, group="Judging")
+@click.option(
+    "--scale",
+    help="LOW..HIGH@THRESHOLD, binary or probability [default: as the words say].",
+    cls=GroupedOption,
+    group="Judging",
+)
+@click.option(
+    "--threshold",
+    help="The grade or label from which a row is positive [default: the middle].",
+    cls=GroupedOption,
+    group="Judging",
+)
+@click.option(
+    "--verdict",
+    metavar="FIELD",
+    help="Which field of a JSON answer is the verdict.",
+    cls=GroupedOption,
+    group="Judging",
+)
+@click.option(
+    "--criteria",
+    metavar="'FIRST ... LAST'",
+    help="The words that optimization may edit: the first and last.",
+    cls=GroupedOption,
+    group="Judging",
+)
+@click.option(
+    "--field",
+    "fields",
+    multiple=True,
+    metavar="THEIRS=OURS",
+    help="What to call a field [default: its name].",
+    cls=GroupedOption,
+    group="Data",
 )
 @click.option(
     "--fill",
@@ -50,6 +84,8 @@ Look only:  judgewright judges add judge.txt --check
     multiple=True,
     metavar="THEIRS=TEXT",
     help="The text of a field that is no row's; =@FILE reads it.",
+    cls=GroupedOption,
+    group="Data",
 )
 @click.option("--check", is_flag=True, help="Show what is understood, and save nothing.")
 @click.option("--yes", is_flag=True, help="Save without asking.")
