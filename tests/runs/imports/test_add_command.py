@@ -114,16 +114,13 @@ def test_what_cannot_be_added_says_why(args: tuple[str, ...], reason: str, run) 
 
 def test_several_prompts_in_one_file_are_named(run) -> None:
     """Which one is meant is said with --string."""
-    Path("two.py").write_text(
-        'FIRST = """Is {answer} polite? Insults are not.\\nAnswer yes or no."""\n'
-        'SECOND = """Is {answer} short? Two lines are.\\nAnswer yes or no."""\n',
-        encoding="utf-8",
-    )
+    rules = "You judge answers.\n\nInsults are not polite.\n\nAnswer: {answer}\n\nAnswer yes or no."
+    Path("two.py").write_text(f"FIRST = {rules!r}\nSECOND = {rules.replace('Insults', 'Orders')!r}\n", encoding="utf-8")
     code, out = run("judges", "add", "two.py")
     assert code == 2
     assert "FIRST (line 1), SECOND (line 2)" in out
     told = json.loads(run("judges", "add", "two.py", "--string", "SECOND", "--json")[1])
-    assert "Two lines are." in told["criteria"]
+    assert "Orders are not polite." in told["criteria"]
 
 
 def test_a_taken_name_keeps_its_meaning(run) -> None:
