@@ -48,7 +48,16 @@ PYTHON_TASKS = {
     "judges": {
         "Read rows and verdicts": ("rows", "files", "datasets", "splits", "duplicates"),
         "Describe a judge": ("prompt", "instruction", "registry", "scale"),
-        "Ask a model": ("judge", "models", "simulated", "reply", "verdict", "listwise", "token_confidence"),
+        "Ask a model": (
+            "judge",
+            "models",
+            "simulated",
+            "reply",
+            "response_format",
+            "verdict",
+            "listwise",
+            "token_confidence",
+        ),
         "Measure": ("judged", "metrics", "leaderboard", "calibrate", "reliability"),
         "Handle errors": ("errors",),
     },
