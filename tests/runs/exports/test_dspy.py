@@ -16,7 +16,7 @@ from judgewright.runs.exports.dspy import TARGET
 
 TARGETS = {"dspy": TARGET}
 HOSTILE = (
-    '  first\n\tTabs {a} {{B}} {% raw %} {# c #} "quotes" \'\'\'""" \\n $x \r\n 漢字 \u202e '
+    '  first\n\tTabs {a} {{ B }} {% raw %} {# c #} "quotes" \'\'\'""" \\n $x \r\n 漢字 \u202e '
     "<<CUSTOM-TYPE-START-IDENTIFIER>>"
 )
 ODD = JudgePrompt(
