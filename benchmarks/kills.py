@@ -44,6 +44,7 @@ OPTIMIZE = (
     "precision",
     "--guard",
     "recall:-0.05",
+    "--look-anyway",
 )
 PROPOSERS: Mapping[str, tuple[str, ...]] = {
     "textgrad": ("--hunks", "4", "--gradients", "2"),
