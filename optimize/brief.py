@@ -14,7 +14,7 @@ import numpy as np
 
 from ..judges import BoolArray, JudgedDataset, JudgePrompt, Row, Verdict, render
 from .brief_figures import describe_change, describe_goal, describe_loss, describe_standing
-from .error_groups import ErrorGroup, group_errors, kinds_of_error, nearest_right
+from .error_groups import ErrorGroup, contrasts, group_errors, kinds_of_error, rows_by_loss
 from .goal import Goal
 from .passages import cut, focus_of, shown_inputs, size
 from .proposers.prompt_parts import Part, show_prompt
@@ -27,7 +27,6 @@ BUDGET = 12_000
 BYTES_PER_TOKEN = 4
 MOST_ROWS = 14
 """Errors shown at most; each has a rightly judged row beside it where there is one."""
-EACH_GROUP = 3
 MOST_ATTEMPTS = 4
 _LEAST_ROW = 900
 """Bytes that an error and the row beside it need to be worth showing."""
@@ -239,8 +238,9 @@ class _Pages:
         whole = float(losses[self.brief.inside].sum()) or 1.0
         total = sum(len(group.rows) for group in groups)
         head = self.add(
-            f"# Errors of the slice, by cause\n{NOTICE}\nBeside an error stands the nearest row that the judge rightly "
-            "decided in the same way: a rule against the error has to leave that row as it is."
+            f"# Errors of the slice, by cause\n{NOTICE}\nBeside an error stands a row, outside the slice where there "
+            "are enough, that has most of what the judge gave as its reason and was rightly decided in the same way: a "
+            "rule against the error has to leave that row as it is."
         )
         heads: list[str] = []
         for number, group in enumerate(groups, 1):
@@ -252,13 +252,10 @@ class _Pages:
                     f"{share:.0%} of the slice's loss.{words}"
                 )
             )
-        order: list[tuple[int, int]] = []
-        for place in range(EACH_GROUP):
-            order += [(number, group.rows[place]) for number, group in enumerate(groups, 1) if place < len(group.rows)]
         # A brief that was dealt fewer rows shows more of each.
         unread_room = self.left // 12 if self.judged.unscored else 0
-        shown = order[: max(1, min(MOST_ROWS, (self.left - unread_room) // _LEAST_ROW))]
-        beside = nearest_right(self.judged, [i for _, i in shown])
+        shown = rows_by_loss(groups, losses, max(1, min(MOST_ROWS, (self.left - unread_room) // _LEAST_ROW)))
+        beside = contrasts(self.judged, [i for _, i in shown], self.brief.inside)
         bodies: dict[int, list[str]] = {}
         for k, (number, i) in enumerate(shown):
             share = (self.left - unread_room) // (len(shown) - k)
@@ -362,8 +359,9 @@ class _Pages:
         if right is None or not error:
             return error
         near, answer = self.judged.rows[right], self.judged.verdicts[right]
+        place = "" if self.brief.inside[right] else "outside the slice, "
         title = (
-            f"Row {number}b, rightly judged, to be kept: the judge gave {self._grade(answer)}, "
+            f"Row {number}b, {place}rightly judged, to be kept: the judge gave {self._grade(answer)}, "
             f"people say {self._people(near)}."
         )
         beside = self._row(near, title, answer.rationale, limit - size(error) - 2, beside=row, beside_number=number)

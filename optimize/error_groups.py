@@ -1,10 +1,10 @@
-"""The errors of a slice by cause, and the rightly judged rows nearest to each."""
+"""The errors of a slice by cause, and a rightly judged row to hold each against."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +23,7 @@ _FEATURES = 1_000
 _CLUSTERED = 500
 """Errors that are clustered; the others join the nearest part."""
 _COMPARED = 1_000
-"""Rightly judged rows that errors are compared with; those of an error's own group come first."""
+"""Rightly judged rows that errors are compared with."""
 _WORDS = 5
 """Words that name a group."""
 _NOTHING = re.compile(
@@ -182,28 +182,57 @@ def _with_words(judged: JudgedDataset, groups: Sequence[ErrorGroup], focus: str)
     return tuple(named)
 
 
-def nearest_right(judged: JudgedDataset, errors: Sequence[int]) -> dict[int, int]:
-    """Return for errors the nearest row that the judge rightly decided as it wrongly decided this one.
+def rows_by_loss(groups: Sequence[ErrorGroup], losses: FloatArray, most: int) -> list[tuple[int, int]]:
+    """Choose which errors to show: each group gets rows in proportion to its share of the loss (D'Hondt's method).
 
-    A rule against the error has to leave that row as it is. Near is the mean cosine similarity of TF-IDF over the
-    inputs. No row stands beside two errors.
+    Args:
+        groups: The largest share first.
+        losses: Of each scored row; shape (n,).
+        most: How many rows at most.
+
+    Returns:
+        Pairs of a group's number, from 1, and a position among the scored rows, in the order in which they were chosen.
+    """
+    chosen: list[tuple[int, int]] = []
+    taken = [0] * len(groups)
+    shares = [float(losses[list(group.rows)].sum()) for group in groups]
+    while len(chosen) < most:
+        left = [k for k, group in enumerate(groups) if taken[k] < len(group.rows)]
+        if not left:
+            break
+        k = max(left, key=lambda k: (shares[k] / (taken[k] + 1), -k))
+        chosen.append((k + 1, groups[k].rows[taken[k]]))
+        taken[k] += 1
+    return chosen
+
+
+def contrasts(judged: JudgedDataset, errors: Sequence[int], inside: BoolArray) -> dict[int, int]:
+    """Return for errors a row that the judge rightly decided as it wrongly decided this one.
+
+    A rule against the error has to leave that row as it is. It is the row whose texts have most of what the judge gave
+    as its reason for the error, so that the reason alone does not tell the two apart. Taken from outside the slice, it
+    tells a rule that holds in the slice from one that holds everywhere. No row stands beside two errors.
 
     Args:
         judged: Judged rows.
         errors: Positions among the scored rows, the most important first.
+        inside: Whether each scored row is in the slice; shape (n,).
     """
-    groups = {judged.rows[i].group_key for i in errors}
-    right: list[int] = np.flatnonzero(~judged.wrong).tolist()
-    right = sorted(right, key=lambda i: judged.rows[i].group_key not in groups)[:_COMPARED]
+    right: list[int] = np.flatnonzero(~judged.wrong & ~inside).tolist()
+    if len(right) < len(errors):
+        right = np.flatnonzero(~judged.wrong).tolist()
+    right = right[:_COMPARED]
     if not errors or not right:
         return {}
-    texts = [judged.rows[i].inputs for i in (*errors, *right)]
-    similarity = _similarity(texts, len(errors))
+    texts = [" ".join(judged.rows[i].inputs.values()) for i in right]
+    counted = _tfidf([*texts, *(_pointed_at(judged, i) for i in errors)])
+    if counted is None:
+        return {}
+    similarity: FloatArray = (counted[0][len(right) :] @ counted[0][: len(right)].T).toarray()
     decided = judged.score if judged.scale.kind == "choice" else judged.predicted
     beside: dict[int, int] = {}
     for k, error in enumerate(errors):
-        near: FloatArray = similarity[k]
-        order: list[int] = np.argsort(-np.round(near, 9), kind="stable").tolist()
+        order: list[int] = np.argsort(-np.round(similarity[k], 9), kind="stable").tolist()
         taken = set(beside.values())
         for j in order:
             if right[j] not in taken and decided[right[j]] == decided[error]:
@@ -212,15 +241,10 @@ def nearest_right(judged: JudgedDataset, errors: Sequence[int]) -> dict[int, int
     return beside
 
 
-def _similarity(texts: Sequence[Mapping[str, str]], first: int) -> FloatArray:
-    """Return the mean cosine similarity over fields, by TF-IDF, of the first texts to the rest; shape (first, rest)."""
-    total = np.zeros((first, len(texts) - first))
-    for name in texts[0]:
-        counted = _tfidf([fields.get(name, "") for fields in texts])
-        if counted is not None:
-            table = counted[0]
-            total += (table[:first] @ table[first:].T).toarray()
-    return total
+def _pointed_at(judged: JudgedDataset, i: int) -> str:
+    """Return what the judge quotes in its reasons, else its reasons, else the texts of the row."""
+    rationale = judged.verdicts[i].rationale
+    return " ".join(quotations(rationale)) or rationale or " ".join(judged.rows[i].inputs.values())
 
 
 def _tfidf(texts: Sequence[str], **options: object) -> tuple[Any, list[str]] | None:  # Any: a sparse matrix

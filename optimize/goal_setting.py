@@ -88,8 +88,8 @@ def choose_target(report: SliceReport, direction: Direction | None) -> tuple[Fou
     """Choose the slice to optimize on, and say why in a sentence.
 
     Preferred is the prompt target with the largest lower bound of the gain whose errors go the
-    objective's way; then the unconfirmed slice with the smallest p whose errors lean that way,
-    named as unconfirmed; then none.
+    objective's way; then the likely slice with the smallest p whose errors lean that way, named as
+    unconfirmed; then none: what is only seen is as a rule chance, and the other rows' errors would not be read.
 
     Args:
         report: The slices found.
@@ -104,9 +104,13 @@ def choose_target(report: SliceReport, direction: Direction | None) -> tuple[Fou
         reason = f"the confirmed slice that promises the largest gain; {best.describe()}"
         return best, f"{reason}{_passed_over(report, best)}"
     leaning = [s for s in report.slices if s.leaning is not None and direction in (None, s.leaning)]
+    likely = [s for s in leaning if s.standing != "only seen"]
+    if likely:
+        best = min(likely, key=lambda s: (s.p, -s.expected_gain))
+        return best, f"no slice is a confirmed target; the likeliest is taken, {best.describe()}"
     if leaning:
         best = min(leaning, key=lambda s: (s.p, -s.expected_gain))
-        return best, f"no slice is a confirmed target; the likeliest is taken, {best.describe()}"
+        return None, f"no slice is confirmed or likely; {best.describe()}"
     if report.slices:
         return None, f"no slice's errors go the objective's way by the judge's own doing; {report.slices[0].describe()}"
     return None, f"no slice stands out with a poorer {report.metric} than elsewhere"

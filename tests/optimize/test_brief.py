@@ -134,13 +134,27 @@ def test_it_has_the_persons_own_words() -> None:
 
 
 def test_a_row_beside_an_error_was_rightly_decided_in_the_same_way() -> None:
-    """A rule against false positives threatens true positives, of which the nearest text is shown."""
-    rows = rows_of([0, 1, 1, 0, 1], "a text about bridges and towns")
-    rows[4] = replace(rows[4], inputs={"source": "nothing in common", "statement": "other words"})
-    brief = build_brief(PROMPT, judged_of(rows, [3, 3, 3, 0, 3]), goal=goal_of())
-    assert brief.quoted[0] == "r0"
-    assert brief.quoted[1] in ("r1", "r2")
-    assert "r3" not in brief.quoted
+    """A rule against false positives threatens true positives; it is the one with what the judge pointed at."""
+    rows = rows_of([0, 1, 1, 0, 1, 1], "a text about bridges and towns")
+    rows[5] = replace(rows[5], inputs={"source": "The ferry sails at noon.", "statement": "other words"})
+    judged = judged_of(rows, [3, 3, 3, 0, 3, 3], "support\nthe ferry sails at night")
+    brief = build_brief(PROMPT, judged, goal=goal_of())
+    assert brief.quoted == ("r0", "r5")
+    assert "Row 1.1b, outside the slice, rightly judged" in brief.text()
+
+
+def test_where_nothing_outside_the_slice_is_right_a_row_of_the_slice_stands_beside_an_error() -> None:
+    """Better a row of the slice than none; one that was rightly decided the other way is no help."""
+    brief = brief_of([0, 0, 1, 0, 0], [3, 3, 3, 3, 0])
+    assert brief.quoted == ("r0", "r2")
+    assert "Row 1.1b, rightly judged" in brief.text()
+
+
+def test_errors_are_shown_by_their_share_of_the_loss() -> None:
+    """Errors that cost next to nothing take no room from those that cost the most, though they are many."""
+    labels, grades = [0] * 40 + [1] * 40, [3] * 40 + [0] * 40
+    text = brief_of(labels, grades, budget=6_000).text()
+    assert text.count(", false positive, loss") > 1.5 * text.count(", false negative, loss") > 0
 
 
 def test_people_reasons_stand_beside_their_row() -> None:

@@ -366,14 +366,19 @@ def test_a_frame_and_a_table_of_the_same_rows_give_the_same_slices() -> None:
 
 
 def test_an_unconfirmed_leaning_slice_is_named_as_such() -> None:
-    """Without a confirmed target the likeliest slice of the right direction is taken, and called unconfirmed."""
-    chosen = [choose_target(find_slices(planted(700, seed=seed)), "fp") for seed in range(8)]
-    unconfirmed = [(s, why) for s, why in chosen if s is not None and not s.confirmed]
-    assert unconfirmed
-    for found, why in unconfirmed:
-        assert found.standing in why
+    """Without a confirmed target a likely slice of the right direction is taken; one that is only seen is not."""
+    reports = [find_slices(planted(700, seed=seed)) for seed in range(8)]
+    chosen = [choose_target(report, "fp") for report in reports]
+    likely = [(s, why) for s, why in chosen if s is not None and not s.confirmed]
+    assert likely
+    for found, why in likely:
+        assert found.standing == "likely"
+        assert "likely" in why
         assert found.fp_share is not None
         assert found.fp_share > 0.5
+    alone = [why for report, (s, why) in zip(reports, chosen, strict=True) if report.slices and s is None]
+    assert alone
+    assert all("only seen" in why or "no slice's errors" in why for why in alone)
 
 
 def test_real_verdicts_give_few_readable_slices() -> None:
