@@ -317,7 +317,7 @@ def run_method(start: Start, method: str, proposer: Proposer, target: Target, se
 
 
 def _step_most(start: Start, proposer: Proposer, settings: RunSettings) -> int:
-    """What the proposals of a step, their trials, a validation and the training rows of a new prompt ask at most."""
+    """What the proposals of a step, their validations and the training rows of a new prompt ask at most."""
     planned = PlannedRun(
         prompt=start.prompt,
         dataset=start.baseline.dataset,
@@ -330,8 +330,7 @@ def _step_most(start: Start, proposer: Proposer, settings: RunSettings) -> int:
     assert bound is not None, f"{proposer.name} has no known bound"
     validation = len(start.parts.validation)
     proposals = planned.candidates * (bound.optimizer + bound.judge + bound.either)
-    others = (planned.candidates - 1) * settings.trial_rows(validation)
-    return proposals + others + validation + settings.batch_rows(validation)
+    return proposals + planned.candidates * validation + settings.batch_rows(validation)
 
 
 def _results(services: Services) -> dict[str, int]:

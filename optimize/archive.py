@@ -17,7 +17,6 @@ from ..judges.metrics.catalog import sign_of
 from .goal import Goal
 from .guarding import shortfall
 from .losses.objective import Objective
-from .proposers import Trial
 from .roles import Role
 
 
@@ -38,8 +37,6 @@ class Candidate:
     role: Role | None = None
     parent: str | None = None
     """Version of the prompt that it was made from."""
-    trial: Trial | None = None
-    """What it did on training rows; None where it was not tried on any."""
 
     @classmethod
     def of(cls, prompt: JudgePrompt, judged: JudgedDataset, goal: Goal, **origin: Any) -> Candidate:  # Any: fields

@@ -232,7 +232,8 @@ def contrasts(judged: JudgedDataset, errors: Sequence[int], inside: BoolArray) -
     decided = judged.score if judged.scale.kind == "choice" else judged.predicted
     beside: dict[int, int] = {}
     for k, error in enumerate(errors):
-        order: list[int] = np.argsort(-np.round(similarity[k], 9), kind="stable").tolist()
+        near: FloatArray = similarity[k]
+        order: list[int] = np.argsort(-np.round(near, 9), kind="stable").tolist()
         taken = set(beside.values())
         for j in order:
             if right[j] not in taken and decided[right[j]] == decided[error]:

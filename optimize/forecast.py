@@ -39,7 +39,7 @@ from .proposers.textgrad import MOMENTUM
 from .proposers.texts import TEXT_LIMIT
 from .pruning import ablation_rows, most_pruned, prunes
 from .racing.schedule import RaceSettings
-from .settings import RunSettings
+from .settings import RACE_SHARE, RunSettings
 from .survivor import FINALISTS
 
 Who = Literal["judge", "optimizer", "either", "screen"]
@@ -91,12 +91,7 @@ class PlannedRun:
     @property
     def candidates(self) -> int:
         """Proposals of a step."""
-        return self.settings.candidates_a_step(len(self.parts.validation), self.proposer.name)
-
-    @property
-    def tries(self) -> bool:
-        """Whether candidates are tried on training rows before they race."""
-        return self.settings.search_parts.trial and not isinstance(self.proposer, HumanEdit)
+        return self.settings.candidates_a_step
 
     @property
     def prunes(self) -> bool:
@@ -232,24 +227,17 @@ def bound_run(planned: PlannedRun) -> tuple[Asked, ...] | None:
     trial = sizes.longest + more if bounded else None
     candidates = settings.steps * planned.candidates
     batch = min(settings.batch_rows(validation.calls), train.calls)
-    tried = min(settings.trial_rows(validation.calls), batch)
-    # Of a step's candidates one at most goes on from the trial. On the training rows of the trial it is judged with the
-    # other rows of a step, after the last step with those of the closing report.
-    later = max(settings.steps - 1, 0)
+    # A step judges these rows with the prompt that it goes on from, one to repair and one to merge.
+    later = max(settings.steps - 1, 0) * min(planned.candidates, 3)
     lines = [
         _judged("benchmark of the open rows", (train, 1, 0), (validation, 1, 0), reply=reply),
         _loss_line(planned),
         *_proposal_lines(step, candidates, trial, reply),
         _judged("training rows of new prompts", (_some(train, batch), later, more), reply=reply),
     ]
-    if planned.tries:
-        others = candidates - settings.steps
-        lines.append(_judged("trials of other candidates", (_some(train, tried), others, more), reply=reply))
-        lines.append(_judged("validations of candidates", (validation, settings.steps, more), reply=reply))
-    else:
-        lines.append(_judged("validations of candidates", (validation, candidates, more), reply=reply))
+    lines.append(_judged("validations of candidates", (validation, candidates, more), reply=reply))
     if planned.screened and planned.candidates > 1:
-        looked = _some(train, min(RaceSettings().screening, tried))
+        looked = _some(validation, min(RaceSettings().screening, validation.calls))
         screening = _judged("screening of candidates", (looked, candidates + settings.steps, more), reply=reply)
         lines.append(replace(screening, who="screen"))
     if settings.steps:
@@ -437,18 +425,13 @@ def draw_runs(planned: PlannedRun, *, draws: int = DRAWS, seed: int = 0) -> Draw
     entered = np.zeros(draws, np.int64)
     changed = np.zeros(draws, np.bool_)
     batch = min(settings.batch_rows(validation), train)
-    tried = min(settings.trial_rows(validation), batch)
     new = changed
     for _ in range(settings.steps):
-        judge += np.where(new, batch - tried * planned.tries, 0)
+        judge += np.where(new, batch, 0)
         for _ in range(planned.candidates):
             requests, trials = _draw_proposal(step, again, rng)
             optimizer, judge = optimizer + requests, judge + trials
         running = rng.binomial(planned.candidates, usable)
-        if planned.tries:
-            # The field is halved at every look: the second half of the rows is seen by about one.
-            judge += np.ceil(tried * (1 + running) / 2 * (running > 0)).astype(np.int64)
-            running = np.minimum(running, 1)
         judge += _draw_race(running, validation, rng)
         entered += running > 0
         new = (running > 0) & (rng.random(draws) < accepted)
@@ -466,7 +449,7 @@ def _draw_race(running: IntArray, validation: int, rng: np.random.Generator) -> 
 
     One candidate runs over some or all rows; of several, a race spends a share and the winner is validated whole.
     """
-    share = RaceSettings().share or 1.0
+    share = RACE_SHARE
     one = np.ceil(validation * rng.uniform(share, 1.0, len(running)))
     several = np.minimum(running, 1 + np.ceil(share * running)) * validation
     return np.where(running == 0, 0, np.where(running == 1, one, several)).astype(np.int64)

@@ -32,13 +32,12 @@ def shortfall(objective: Objective, before: JudgedDataset, after: JudgedDataset)
     return past
 
 
-def limits_beside(first: JudgedDataset, objective: Objective, *, ends: bool = True) -> LimitsOf:
+def limits_beside(first: JudgedDataset, objective: Objective) -> LimitsOf:
     """Return what says how a candidate's guards stand beside the first prompt's verdicts.
 
     Args:
         first: The first prompt's answers to all rows that may come.
         objective: The guards and floors.
-        ends: Whether a guard that is surely broken is the end; else it only counts in ranks.
     """
     answers = {answer.row_id: answer for answer in first.answers}
 
@@ -51,7 +50,7 @@ def limits_beside(first: JudgedDataset, objective: Objective, *, ends: bool = Tr
         broken = False
         for guard in objective.guards:
             change = compare(guard.metric, before, after)
-            if ends and change is not None and guard_surely_broken(change, guard, alpha=alpha):
+            if change is not None and guard_surely_broken(change, guard, alpha=alpha):
                 broken = True
         return Limits(shortfall=shortfall(objective, before, after), broken=broken)
 

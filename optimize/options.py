@@ -88,17 +88,13 @@ class SearchOptions:
 
     steps: int = _search(15, "Optimizer steps.", low=0, high=1000)
     batch: int = _search(
-        256,
+        120,
         "Training rows that a step judges at most, of the slice and rightly judged ones outside it.",
         low=1,
         high=4096,
     )
     candidates: int = _search(
-        0,
-        "Proposals in a step, each in its own role; those that cannot win are dropped early [default: as many as take "
-        "no more verdicts than one, at most 4].",
-        low=0,
-        high=16,
+        1, "Proposals in a step, each in its own role; those that cannot win are dropped early.", low=1, high=16
     )
     slice: str = _search(
         "auto", "auto, all, a saved slice's name or file, or a predicate such as 'dataset = ragtruth'.", kind="slice"

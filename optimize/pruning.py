@@ -115,7 +115,7 @@ def _try_without(run: RunContext, archive: Archive, without: Mapping[int, JudgeP
 
 def _measure(run: RunContext, prompt: JudgePrompt, archive: Archive) -> Candidate:
     judged = run.judge("ablation", prompt, run.parts.validation)
-    steps, proposer = run.settings.steps, run.services.proposer.name
-    number = 1 + steps * run.settings.candidates_a_step(len(run.parts.validation), proposer)
+    steps = run.settings.steps
+    number = 1 + steps * run.settings.candidates_a_step
     parent = archive.current.prompt.version
     return Candidate.of(prompt, judged, run.goal, number=number, step=steps, parent=parent)

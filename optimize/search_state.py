@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..judges import Answer, Dataset, JudgedDataset, JudgePrompt, Row, clustered_se, compare
+from ..judges import Answer, Dataset, JudgedDataset, JudgePrompt, Row, compare
 from ..judges.metrics.catalog import LOWER_IS_BETTER
 from .archive import Archive, Candidate, in_common
 from .brief import Attempt
@@ -15,7 +15,6 @@ from .holdout.floors import floor_could_hold
 from .holdout.guards import guard_could_hold
 from .invariants import PhraseIndex
 from .losses.objective import Objective
-from .proposers import Trial
 
 
 @dataclass(slots=True, kw_only=True)
@@ -27,7 +26,7 @@ class SearchState:
     """The training rows with the first prompt's answers."""
     phrases: PhraseIndex
     batch: Dataset
-    """The training rows that every step judges, in the order in which candidates are tried on them."""
+    """The training rows that every step judges."""
     answers: dict[str, dict[str, Answer]]
     """What prompts said of training rows: by version, then by row."""
     past: list[Attempt] = field(default_factory=list)
@@ -97,53 +96,45 @@ class SearchState:
     def keep_if_better(self, candidate: Candidate, objective: Objective, *, holdout_rows: int) -> str:
         """Keep a validated candidate, or say why not."""
         result = self._compare(candidate, objective, holdout_rows)
-        self.remember(candidate.prompt, result, candidate.trial)
+        self.remember(candidate.prompt, result)
         self.archive.add(candidate, current=result == "kept")
         return result
 
-    def remember(self, prompt: JudgePrompt, result: str, trial: Trial | None) -> None:
+    def remember(self, prompt: JudgePrompt, result: str) -> None:
         """Remember what became of a candidate beside the current prompt, for proposers to see."""
         self.archive.tried += 1
-        self.past.append(Attempt(prompt=prompt, kept=result == "kept", trial=trial))
+        self.past.append(Attempt(prompt=prompt, kept=result == "kept"))
 
     def _compare(self, candidate: Candidate, objective: Objective, holdout_rows: int) -> str:
         """Keep a candidate that lowers the loss and betters the target metric, and whose guards the gate could hold.
 
-        The loss has to fall by more than one standard error of the paired difference, so that noise is not kept. A
-        guard is tried as the gate will try it, with the standard error that the holdout's size would give: a candidate
-        at its guard's limit here would spend a look for nothing.
+        That the loss fell is enough: what is kept by luck costs a step, what is dropped by bad luck is lost, and the
+        chance of acceptance has the last word. A guard is tried as the gate will try it, with the standard error that
+        the holdout's size would give: a candidate at its guard's limit here would spend a look for nothing.
         """
+        before, _, after, _ = in_common(self.first, candidate)
         for guard in objective.guards:
-            change = compare(guard.metric, self.first.judged, candidate.judged)
+            change = compare(guard.metric, before, after)
             if change is not None and not guard_could_hold(change, guard, rows=holdout_rows):
                 return f"worse: {guard.metric} moved by {change.difference:+.3f}, too near its guard for the gate"
         for floor in objective.floors:
-            now, before = candidate.metrics[floor.metric], self.current.metrics[floor.metric]
+            now, last = candidate.metrics[floor.metric], self.current.metrics[floor.metric]
             if floor_could_hold(floor, candidate.judged, rows=holdout_rows):
                 continue
             # On the way up to a floor that the first prompt is under, every step counts.
-            if now is None or before is None or before >= floor.value or now <= before:
+            if now is None or last is None or last >= floor.value or now <= last:
                 return f"worse: {floor.metric} is too near its floor of {floor.value:g}, or under it, for the gate"
-        change = compare(objective.target, self.first.judged, candidate.judged)
+        change = compare(objective.target, before, after)
         if change is None or change.gain <= 0:
             return f"worse: {objective.target} did not {'fall' if objective.target in LOWER_IS_BETTER else 'rise'}"
-        fall, se = _paired_fall(self.current, candidate)
-        if fall <= 0:
+        _, old, _, new = in_common(self.current, candidate)
+        if not len(new) or round(float((old - new).mean()), 9) <= 0:
             return "worse: the validation loss did not fall"
-        if fall <= se:
-            return "no better: the validation loss fell by less than its standard error"
         return "kept"
 
 
 def _is_unclear(row: Row) -> bool:
     return row.review is not None and row.review.mark == "unclear"
-
-
-def _paired_fall(current: Candidate, candidate: Candidate) -> tuple[float, float]:
-    """Return the fall of the mean loss on the rows that both answered, and its standard error by group."""
-    before, old, _, new = in_common(current, candidate)
-    falls = old - new
-    return float(falls.mean()), clustered_se(falls - falls.mean(), before.groups)
 
 
 def _draw_batch(train: JudgedDataset, run: RunContext) -> Dataset:

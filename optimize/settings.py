@@ -22,28 +22,17 @@ from ..slices.inspect_slice import require_columns as require_columns_of
 from .losses.loss import Loss
 from .losses.objective import Objective
 from .options import GateOptions, SearchOptions
-from .racing.schedule import RaceSettings, plan_stops
+from .racing.schedule import RaceSettings
 
-SEARCHING = ("human", "fewshot", "gepa", "mipro")
-"""Proposers that search by themselves, or have one text to propose."""
-
-
-MOST_CANDIDATES = 4
-"""Proposals of a step where their number is not chosen."""
-FIRST_TRIED = 4
-"""A trial on training rows has at most the number of validation rows over this."""
+RACE_SHARE = 1 / 2
+"""Share of a full validation's verdicts that the race of a step may take: one candidate alone is dropped where it is
+behind at half of the rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchParts:
     """What a search does beside proposing and validating; a benchmark switches parts off to see what each is worth."""
 
-    trial: bool = True
-    """Candidates are tried on training rows before they race on validation rows."""
-    early: bool = True
-    """A candidate alone in a race is dropped when it is behind at a third of the rows."""
-    guards: bool = True
-    """Guards count in trials and races."""
     roles: bool = True
     repair: bool = True
 
@@ -71,33 +60,10 @@ class RunSettings(GateOptions, SearchOptions):
         """
         return min(self.batch, max(validation, RaceSettings().first))
 
-    def trial_rows(self, validation: int) -> int:
-        """Return how many of those a candidate is tried on at most."""
-        return min(self.batch_rows(validation), max(validation // FIRST_TRIED, RaceSettings().first))
-
-    def candidates_a_step(self, validation: int, proposer: str) -> int:
-        """Return how many proposals a step asks for.
-
-        Where nobody chose, as many as take no more calls, trials and races together, than one that is judged on every
-        validation row; a race is taken to spare 45 % of them. One of a proposer that searches by itself.
-
-        Args:
-            validation: Validation rows.
-            proposer: Its name.
-        """
-        if self.candidates:
-            return self.candidates
-        if proposer in SEARCHING or not self.search_parts.trial:
-            return 1
-        rows, settings = self.trial_rows(validation), RaceSettings(spare_first=True)
-        for candidates in range(MOST_CANDIDATES, 1, -1):
-            verdicts, seen, running = 0, 0, candidates
-            for stop in plan_stops(rows, candidates + 1, settings):
-                verdicts += running * (stop.rows - seen)
-                seen, running = stop.rows, stop.survivors
-            if verdicts + 2 * (candidates - 1) <= 0.45 * validation:
-                return candidates
-        return 1
+    @property
+    def candidates_a_step(self) -> int:
+        """How many proposals a step asks for; runs of older versions have a 0 where nobody chose."""
+        return max(self.candidates, 1)
 
 
 def require_columns(dataset: Dataset, settings: RunSettings) -> None:

@@ -1,4 +1,4 @@
-"""One step of the search: briefs, proposals, their trial on training rows, a race on validation, and how each ended."""
+"""One step of the search: briefs, proposals, their race on validation rows, and how each ended."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from ..judges import (
     cut_off,
     without_thinking,
 )
-from ..judges.metrics.paired_comparison import common_rows
 from ..judges.models import ask_together
 from .archive import Candidate
 from .brief import Attempt, Brief, build_brief
@@ -34,6 +33,7 @@ from .proposers.prompt_parts import rows_shown
 from .racing.race import DropReason, RaceResult, Standing, run_race
 from .racing.schedule import RaceSettings
 from .search_state import SearchState
+from .settings import RACE_SHARE
 
 WITHOUT_ROLES = ("human", "fewshot", "guidelines")
 """Proposers that are told no role: what they add does not come of one."""
@@ -59,8 +59,6 @@ class _Entry:
     record: ProposalRecord
     prompt: JudgePrompt | None = None
     """None where there is nothing to try."""
-    trial: Trial | None = None
-    """What it did on training rows."""
 
     def end(self, result: str, **figures: Any) -> None:  # Any: other fields of the record
         """Write down what became of the proposal."""
@@ -98,11 +96,8 @@ class Step:
         for entry in entrants:
             assert entry.prompt is not None
             self.state.archive.quoted.update(rows_shown(entry.prompt, self.state.train.dataset.rows))
-        trial = race = None
+        race: RaceResult | None = None
         try:
-            if entrants and parts.trial and not self._patient:
-                trial = self._try_out(entrants)
-            entrants = [entry for entry in entrants if entry.record.result == UNTRIED]
             if entrants:
                 race = self._race(entrants)
                 entrants.sort(key=self._conclude(entrants, race).index)
@@ -110,12 +105,9 @@ class Step:
             # None of them came to an end, so none is tried again.
             for entry in entrants:
                 self._drop(entry, f"no loss: {error}")
-        first = entrants[0] if entrants else max(entries, key=lambda entry: (entry.record.tried or {}).get("rows", -1))
+        first = (entrants or entries)[0]
         others = tuple(entry.record for entry in entries if entry is not first)
-        found = {"trial": trial, "race": race}
-        results = {name: result.to_json() for name, result in found.items() if result is not None}
-        volatile = [result.pop("volatile") for result in results.values()]
-        counted = {name: sum(calls[name] for calls in volatile) for name in volatile[0]} if volatile else None
+        raced = None if race is None else race.to_json()
         return StepTaken(
             step=self.number,
             rows=tuple(row.id for row in self.state.batch.rows),
@@ -123,15 +115,13 @@ class Step:
             quoted=quoted,
             proposal=first.record,
             others=others or None,
-            trial=results.get("trial"),
-            race=results.get("race"),
-            volatile=counted,
+            volatile=None if raced is None else raced.pop("volatile"),
+            race=raced,
         )
 
     @property
     def _candidates(self) -> int:
-        proposer = self.run.services.proposer.name
-        return self.run.settings.candidates_a_step(len(self.run.parts.validation), proposer)
+        return self.run.settings.candidates_a_step
 
     @property
     def _patient(self) -> bool:
@@ -205,7 +195,7 @@ class Step:
             prompt,
             self.state.known(prompt),
             goal=self.run.goal,
-            past=self.state.past,
+            past=[self._with_rows(attempt) for attempt in self.state.past],
             role=plan.role,
             other=None if other is None else self._attempt(other),
             budget=self.run.settings.brief_tokens,
@@ -214,12 +204,14 @@ class Step:
 
     def _attempt(self, candidate: Candidate) -> Attempt:
         """Return a candidate as a brief compares with it."""
-        judged = self.state.known(candidate.prompt)
-        return Attempt(
-            prompt=candidate.prompt,
-            kept=candidate is self.state.current,
-            trial=Trial(judged=judged, losses=self.run.goal.row_losses(judged)),
-        )
+        return self._with_rows(Attempt(prompt=candidate.prompt, kept=candidate is self.state.current))
+
+    def _with_rows(self, attempt: Attempt) -> Attempt:
+        """Add what the prompt said of training rows; nothing where no proposal started from it."""
+        judged = self.state.known(attempt.prompt)
+        if not len(judged.dataset):
+            return attempt
+        return replace(attempt, trial=Trial(judged=judged, losses=self.run.goal.row_losses(judged)))
 
     def _propose(self, brief: Brief, number: int) -> Proposal | NoProposal:
         """Ask the proposer; what fails for this proposal alone becomes its reason."""
@@ -231,52 +223,15 @@ class Step:
         except LossError as error:
             return NoProposal(f"no loss: {error}")
 
-    def _try_out(self, entrants: Sequence[_Entry]) -> RaceResult:
-        """Try candidates on training rows against the current prompt; at most one of them goes on."""
-        rows = self.run.settings.trial_rows(len(self.run.parts.validation))
-        dataset = replace(self.state.batch, rows=self.state.batch.rows[:rows])
-        population = len(self.state.train.scored)
-        settings = RaceSettings(seed=self.run.settings.seed, spare_first=True, population=population)
-        result = self._run_race("trial", entrants, dataset, settings)
-        before = dict(zip((a.row_id for a in result.judged[0].answers), result.judged[0].answers, strict=True))
-        for entry, standing, judged in zip(entrants, result.standings[1:], result.judged[1:], strict=True):
-            assert entry.prompt is not None
-            entry.trial = Trial(judged=judged, losses=self.run.goal.row_losses(judged))
-            self.state.learn(entry.prompt, judged)
-            current = replace(judged, answers=tuple(before[answer.row_id] for answer in judged.answers))
-            entry.record = replace(entry.record, tried=self._count(current, judged))
-            if standing.dropped is not None:
-                self._drop(entry, _ending(standing, result.rows, "training"))
-        return result
-
-    def _count(self, current: JudgedDataset, judged: JudgedDataset) -> dict[str, Any]:  # Any: JSON
-        """Count what a candidate mended and broke on training rows, beside the current prompt."""
-        rows = common_rows(current, judged)
-        before, after = current.only(rows), judged.only(rows)
-        losses = [float(self.run.goal.row_losses(side).mean()) if len(rows) else None for side in (before, after)]
-        return {
-            "rows": len(rows),
-            "loss": losses[1],
-            "to_beat": losses[0],
-            "mended": int((before.wrong & ~after.wrong).sum()),
-            "broken": int((~before.wrong & after.wrong).sum()),
-        }
-
     def _race(self, entrants: Sequence[_Entry]) -> RaceResult:
         """Race the candidates against the current prompt, whose verdicts are all in the record."""
-        coarse = self.run.services.judge_client.by_exchange
-        parts = self.run.settings.search_parts
-        share: float | None = None
-        if parts.early or len(entrants) > 1:
-            # After a trial, one look at all rows: each look takes an exchange.
-            share = 1.0 if coarse and parts.trial else RaceSettings().share
-        if self._patient:
-            share = None
-        settings = RaceSettings(seed=self._seed(self.number), share=share, coarse=coarse)
-        return self._run_race("race", entrants, self.run.parts.validation, settings)
-
-    def _run_race(self, doing: str, entrants: Sequence[_Entry], rows: Dataset, settings: RaceSettings) -> RaceResult:
         services, run = self.run.services, self.run
+        # All steps look at the same rows first: what was dropped can be compared with what comes later.
+        settings = RaceSettings(
+            seed=run.settings.seed,
+            share=None if self._patient else RACE_SHARE,
+            coarse=services.judge_client.by_exchange,
+        )
         judge_client, screen_client = services.judge_client, services.screen_client
 
         def screen(prompt: JudgePrompt, rows: Dataset) -> JudgedDataset:
@@ -286,45 +241,36 @@ class Step:
             screening = 0 if screen_client is None else screen_client.stats.calls
             return judge_client.stats.calls + screening
 
-        first = self.state.known(self.state.first.prompt) if settings.spare_first else self.state.first.judged
-        # Who breaks a guard in a trial goes on to the race, whose verdicts a repair starts from.
-        parts = run.settings.search_parts
-        ends = not (settings.spare_first and parts.repair)
         prompts = [entry.prompt for entry in entrants if entry.prompt is not None]
         return run_race(
             [self.state.current.prompt, *prompts],
-            rows,
-            lambda prompt, rows: self._judge(doing, prompt, rows),
+            run.parts.validation,
+            lambda prompt, rows: self._judge("race", prompt, rows),
             run.goal.row_losses,
-            settings=replace(settings, coarse=judge_client.by_exchange),
-            limits_of=limits_beside(first, run.goal.objective, ends=ends) if parts.guards else None,
+            settings=settings,
+            limits_of=limits_beside(self.state.first.judged, run.goal.objective),
             screen=None if screen_client is None else screen,
             calls=count_calls,
         )
 
     def _conclude(self, entrants: Sequence[_Entry], result: RaceResult) -> list[_Entry]:
-        """Validate the winner and whoever ran to the end, and write down what became of each; the farthest first."""
+        """Keep the winner if it is better, and write down what became of each; the farthest first."""
         # The first standing is the current prompt's.
         standings = list(zip(entrants, result.standings[1:], result.judged[1:], strict=True))
         standings.sort(key=lambda one: (one[1].dropped is not None, -one[1].rows))
+        objective, holdout = self.run.goal.objective, len(self.run.parts.holdout)
         for entry, standing, judged in standings:
             assert entry.prompt is not None
             finished = standing.rows == result.rows and standing.dropped != "leaves rows unscored"
-            if standing.dropped is None or finished:
-                self._validate(entry)
+            if len(judged.scored) and (standing.dropped is None or finished):
+                candidate = self._candidate(entry, judged)
+                ended = self.state.keep_if_better(candidate, objective, holdout_rows=holdout)
+                entry.end(ended, loss=candidate.loss, metrics=candidate.metrics)
                 continue
             self._drop(entry, _ending(standing, result.rows, "validation"))
             if len(judged.scored) and standing.dropped != "leaves rows unscored":
                 self.state.archive.add(self._candidate(entry, judged))
         return [entry for entry, _, _ in standings]
-
-    def _validate(self, entry: _Entry) -> None:
-        """Judge every validation row with a candidate, and keep it if it is better."""
-        assert entry.prompt is not None
-        judged = self._judge("validation", entry.prompt, self.run.parts.validation)
-        candidate = self._candidate(entry, judged)
-        result = self.state.keep_if_better(candidate, self.run.goal.objective, holdout_rows=len(self.run.parts.holdout))
-        entry.end(result, loss=candidate.loss, metrics=candidate.metrics)
 
     def _candidate(self, entry: _Entry, judged: JudgedDataset) -> Candidate:
         assert entry.prompt is not None
@@ -336,13 +282,12 @@ class Step:
             step=self.number,
             role=entry.plan.role,
             parent=entry.plan.parent.prompt.version,
-            trial=entry.trial,
         )
 
     def _drop(self, entry: _Entry, result: str) -> None:
         assert entry.prompt is not None
         entry.end(result)
-        self.state.remember(entry.prompt, result, entry.trial)
+        self.state.remember(entry.prompt, result)
 
     def _bench(self, number: int) -> Workbench:
         """Lay out what the proposer may work with: training rows of the target and nothing else."""

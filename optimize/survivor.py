@@ -26,7 +26,7 @@ from .holdout.look_counting import LookRequest, requested_look
 from .losses.objective import Objective
 from .threshold import NoThreshold, choose_threshold
 
-FINALISTS = 4
+FINALISTS = 2
 """Candidates that are judged on all selection rows."""
 SPLITS = 200
 """Times that the selection rows are cut in half to see how far choosing flatters."""

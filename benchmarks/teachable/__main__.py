@@ -1,7 +1,7 @@
 """Compare ways to improve a judge in a world where it is known which sentences help.
 
     python benchmarks/teachable [--sealed | --controls] [--parts] [--arms 'NAME;...'] [--worlds slices,plain]
-                                [--budgets 1,3,5] [--jobs 2] [--out FILE]
+                                [--budgets 1,3,5] [--seeds 200-219] [--jobs 2] [--out FILE]
 
 `world.py` says what the judge gets wrong, `optimizer.py` what the optimizer model can learn from a request. Everything
 between them is the product as it stands: `optimize()` with its split, slice search, loss, proposers, race and gate,
@@ -132,16 +132,13 @@ ARMS: Mapping[str, Arm] = {
     "all rows, plain loss": Arm(proposer=TextGrad(), settings={"slice": "all"}, plain_loss=True),
 }
 PART_ARMS: Mapping[str, Arm] = {
-    "without trials on training rows": Arm(proposer=TextGrad(), settings={"search_parts": SearchParts(trial=False)}),
-    "without early drops": Arm(proposer=TextGrad(), settings={"search_parts": SearchParts(early=False)}),
-    "without guards in races": Arm(proposer=TextGrad(), settings={"search_parts": SearchParts(guards=False)}),
     "without roles": Arm(proposer=TextGrad(), settings={"search_parts": SearchParts(roles=False)}),
     "without repair": Arm(proposer=TextGrad(), settings={"search_parts": SearchParts(repair=False)}),
-    "one candidate a step": Arm(proposer=TextGrad(), settings={"candidates": 1}),
+    "two candidates a step": Arm(proposer=TextGrad(), settings={"candidates": 2}),
     "without ablation": Arm(proposer=TextGrad(), settings={"ablate": "none"}),
-    "without neighbours": Arm(proposer=TextGrad(), patched={"nearest_right": lambda *_: {}}),
-    "without groups": Arm(proposer=TextGrad(), patched={"group_errors": _ungrouped, "EACH_GROUP": 14}),
-    "sixty rows in place of fourteen": Arm(proposer=TextGrad(), patched={"MOST_ROWS": 60, "EACH_GROUP": 20}),
+    "without neighbours": Arm(proposer=TextGrad(), patched={"contrasts": lambda *_: {}}),
+    "without groups": Arm(proposer=TextGrad(), patched={"group_errors": _ungrouped}),
+    "sixty rows in place of fourteen": Arm(proposer=TextGrad(), patched={"MOST_ROWS": 60}),
 }
 CONTROL_ARMS: Mapping[str, Arm] = {
     "shuffled labels": Arm(proposer=TextGrad(), shuffled=True),
@@ -537,6 +534,7 @@ def main() -> None:
     parser.add_argument("--parts", action="store_true", help="each part of the search switched off in turn")
     parser.add_argument("--worlds", default="slices,plain")
     parser.add_argument("--splits", type=int, default=24)
+    parser.add_argument("--seeds", help="other seeds to work with, such as 200-219, so that OPEN stays unused")
     parser.add_argument(
         "--budgets", default=str(BUDGET), help="in steps of TextGrad that validate whole, such as 1,3,5"
     )
@@ -547,7 +545,10 @@ def main() -> None:
     if options.parts:
         arms = ["guided", *PART_ARMS]
     arms = arms or list(CONTROL_ARMS if options.controls else ARMS)
-    seeds = (CONTROLS if options.controls else SEALED if options.sealed else OPEN)[: options.splits]
+    seeds: Sequence[int] = (CONTROLS if options.controls else SEALED if options.sealed else OPEN)[: options.splits]
+    if options.seeds:
+        first, _, last = options.seeds.partition("-")
+        seeds = range(int(first), int(last) + 1)
     runs: list[dict[str, Any]] = []  # Any: JSON
     if options.out and options.out.exists():
         runs = [json.loads(line) for line in options.out.read_text(encoding="utf-8").splitlines()]

@@ -124,7 +124,7 @@ def run_race(
         loss_of: What a verdict costs.
         settings: See `RaceSettings`.
         limits_of: Guards that count beside the loss.
-        screen: A cheaper judge of the first rows; the better half by it goes into the race, beside one that is spared.
+        screen: A cheaper judge of the first rows; the better half by it goes into the race.
         calls: Counts the calls so far, such as `lambda: client.stats.calls`; else each verdict counts.
 
     Raises:
@@ -140,7 +140,6 @@ def run_race(
         rows=lay_out(rows, settings),
         loss_of=loss_of,
         limits_of=limits_of,
-        first=int(settings.spare_first),
     )
 
     def calls_so_far() -> int:
@@ -167,9 +166,9 @@ def run_race(
 
 
 def _run(arms: _Arms, judge_batch: JudgeBatch, settings: RaceSettings) -> None:
-    """Race until one is left, or the spared one alone."""
+    """Race until one is left."""
     entrants = int(arms.running.sum())
-    evidence = ConfidenceSequence(len(arms.candidates), max(len(arms.rows), settings.population or 0))
+    evidence = ConfidenceSequence(len(arms.candidates), len(arms.rows))
     stops = plan_stops(len(arms.rows), entrants, settings)
     for stop in stops:
         if arms.running.sum() == 1:
@@ -179,7 +178,7 @@ def _run(arms: _Arms, judge_batch: JudgeBatch, settings: RaceSettings) -> None:
         arms.drop_broken(settings.alpha / len(stops))
         # Every opponent gets its share of alpha, so that the best one meets all of them at alpha.
         arms.drop_hopeless(evidence.peak, math.log((entrants - 1) / settings.alpha))
-        if arms.seen == len(arms.rows) and not settings.spare_first:
+        if arms.seen == len(arms.rows):
             arms.cut(1, arms.losses, "cannot win")
         else:
             arms.cut(stop.survivors, arms.losses[:, : arms.seen], "behind when calls ran short")
@@ -194,8 +193,6 @@ class _Arms:
     """In racing order."""
     loss_of: LossOf
     limits_of: LimitsOf | None
-    first: int
-    """The first candidate that may be dropped: 0, or 1 where the one before is spared."""
     seen: int = 0
     """Rows that the running ones have behind them."""
     verdicts: int = 0
@@ -245,7 +242,7 @@ class _Arms:
         judged = self._judge_all(np.arange(len(self.candidates)), judge_batch, 0, stop)
         losses = np.array([losses for _, losses in judged])
         self.drop_silent(losses, "leaves rows unscored in the screening")
-        self.cut(math.ceil((len(self.candidates) - self.first) / 2), losses, "behind in the screening")
+        self.cut(math.ceil(len(self.candidates) / 2), losses, "behind in the screening")
 
     def drop_silent(self, losses: FloatArray, reason: DropReason) -> None:
         """Drop who leaves many more rows unscored than another; losses have shape (K, rows seen)."""
@@ -272,16 +269,14 @@ class _Arms:
 
     def cut(self, survivors: int, losses: FloatArray, reason: DropReason) -> None:
         """Keep at most so many of those that run, the ones of least loss; losses have shape (K, rows seen)."""
-        running = np.flatnonzero(self.running[self.first :]) + self.first
+        running = np.flatnonzero(self.running)
         if len(running) <= survivors:
             return
         for position in _ranked(losses[running], self.shortfall[running])[survivors:]:
             self.drop(int(running[position]), reason)
 
     def drop(self, k: int, reason: DropReason) -> None:
-        """Take a candidate out, unless it is spared."""
-        if k < self.first:
-            return
+        """Take a candidate out."""
         self.running[k] = False
         self.dropped[k] = reason
 

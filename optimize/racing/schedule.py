@@ -28,12 +28,6 @@ class RaceSettings:
     """Rows of the first batch, the fewest to decide on; each batch doubles the rows seen."""
     coarse: bool = False
     """Whether to look as seldom as may be, because each look takes an exchange of batches or files."""
-    spare_first: bool = False
-    """Whether the first candidate is what the others are tried against: it is never dropped, and of the others one is
-    left at the end, or none."""
-    population: int | None = None
-    """Rows that these are a sample of: a candidate is dropped where it is shown to cost more over all of those. None
-    for these alone."""
     screening: int = 80
     """Rows that a screening judge looks at."""
     seed: int = 0
@@ -77,8 +71,6 @@ def plan_stops(n: int, entrants: int, settings: RaceSettings) -> list[Stop]:
     The batches double. Where a share of the calls is set, the candidates are halved until one is
     left, every round spending an equal part: the fewer run in it, the more rows it sees.
     """
-    if settings.spare_first:
-        return _trial_stops(n, entrants - 1, settings)
     if settings.coarse:
         return _coarse_stops(n, entrants, settings)
     looks: dict[int, int] = {}
@@ -97,19 +89,6 @@ def plan_stops(n: int, entrants: int, settings: RaceSettings) -> list[Stop]:
         rows *= 2
     looks.setdefault(last, entrants)
     return [Stop(rows=rows, survivors=survivors) for rows, survivors in sorted(looks.items())]
-
-
-def _trial_stops(n: int, field: int, settings: RaceSettings) -> list[Stop]:
-    """Return where to look at candidates that are tried against another: the field is halved at every look."""
-    if settings.coarse:
-        return [Stop(rows=n, survivors=1)]
-    stops: list[Stop] = []
-    rows = settings.first
-    while rows < n:
-        field = math.ceil(field / 2)
-        stops.append(Stop(rows=rows, survivors=field))
-        rows *= 2
-    return [*stops, Stop(rows=n, survivors=1)]
 
 
 def _coarse_stops(n: int, entrants: int, settings: RaceSettings) -> list[Stop]:

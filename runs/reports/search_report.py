@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...optimize.events import Json, ProposalRecord, Pruned
+from ...optimize.events import Json, ProposalRecord, Pruned, StepTaken
 from .numbers import NONE, number, signed
 
 
@@ -17,6 +17,15 @@ def describe_origin(record: ProposalRecord) -> str:
         tried = record.tried
         parts.append(f"mended {tried['mended']} and broke {tried['broken']} of {tried['rows']} training rows")
     return "; ".join(parts)
+
+
+def seen_part(event: StepTaken) -> str:
+    """Say on how many validation rows a step's first proposal was judged; empty where on all of them."""
+    race = event.race or {"rows": 0, "standings": ()}
+    for standing in race["standings"]:
+        if standing["version"] == event.proposal.version and standing["rows"] < race["rows"]:
+            return f" on {standing['rows']:,} of {race['rows']:,} rows"
+    return ""
 
 
 def archive_table(archive: Sequence[Json] | None) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

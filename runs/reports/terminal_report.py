@@ -42,7 +42,7 @@ from .gate_sentences import (
 )
 from .numbers import NONE, count, interval, number, p_value, percent, signed, step_result
 from .objective_report import say_objective
-from .search_report import archive_table, describe_origin, describe_pruned
+from .search_report import archive_table, describe_origin, describe_pruned, seen_part
 
 Payload = Mapping[str, Any]  # Any: JSON out of the journal
 METRIC_ORDER = (
@@ -286,7 +286,7 @@ def _step(event: StepTaken) -> None:
     proposal = event.proposal
     line = f"  step {event.step:>2}: batch loss {number(event.batch_loss)}"
     if proposal.loss is not None:
-        line += f", validation loss {number(proposal.loss, 4)} ({_named_metrics(proposal.metrics)})"
+        line += f", validation loss {number(proposal.loss, 4)}{seen_part(event)} ({_named_metrics(proposal.metrics)})"
     say(f"{line}: {inline(step_result(proposal.result))}")
     _say_details(proposal)
     for other in event.others or ():

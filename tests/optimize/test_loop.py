@@ -33,7 +33,6 @@ from judgewright.optimize import (
     Proposer,
     Rewrite,
     RunSettings,
-    SearchParts,
     Services,
     TextGrad,
     Workbench,
@@ -313,29 +312,24 @@ def test_a_candidate_that_cannot_win_is_dropped_before_all_rows_are_judged(data:
     """The race stops early, says on how many rows, and the optimizer is told of the attempt."""
     model = Contrary()
     fixed = Fixed(make=lambda prompt, bench: prompt.edited(criteria=HOPELESS))
-    parts = SearchParts(trial=False, early=False)
     loss = parse_loss(LOSS, written_by="person")
-    _, steps = run_with(data, fixed, model, shares=(20, 60, 10, 10), search_parts=parts, loss=loss)
+    _, steps = run_with(data, fixed, model, shares=(20, 60, 10, 10), loss=loss)
     race = steps[0]["race"]
     judged, rows = race["standings"][1]["rows"], race["rows"]
     assert race["proven"] is True
-    assert judged < rows
+    assert judged < rows // 2
     assert steps[0]["result"] == f"worse: it cannot win, shown on {judged} of {rows} validation rows"
     hopeless = sum(r.purpose == "judge" and "top grade to everything" in r.messages[0].content for r in model.heard)
     assert hopeless == judged
     assert steps[1]["result"] == "tried before"
 
 
-def test_a_candidate_alone_is_dropped_at_a_third_of_the_validation_rows_when_it_is_behind(data: Dataset) -> None:
-    """As a field of four would be; without that it is judged on until it is shown that it cannot win."""
+def test_a_candidate_alone_is_dropped_at_half_of_the_validation_rows_when_it_is_behind(data: Dataset) -> None:
+    """It need not be shown that it cannot win."""
     slightly = Fixed(make=lambda prompt, bench: prompt.edited(criteria=f"{PROMPT.criteria}\nDoubt everything."))
-    rows = {}
-    for early in (True, False):
-        parts = SearchParts(trial=False, early=early, guards=False)
-        _, (step,) = run_with(data, slightly, Overheard(), steps=1, shares=(20, 60, 10, 10), search_parts=parts)
-        rows[early] = step["race"]["standings"][1]["rows"]
-        assert step["race"]["standings"][1]["dropped"] is not None
-    assert rows[True] == step["race"]["rows"] // 3 < rows[False]
+    _, (step,) = run_with(data, slightly, Overheard(), steps=1, shares=(20, 60, 10, 10))
+    assert step["race"]["standings"][1]["dropped"] == "behind when calls ran short"
+    assert step["race"]["standings"][1]["rows"] == step["race"]["rows"] // 2
 
 
 def test_several_candidates_race_and_each_is_told_of(data: Dataset) -> None:
@@ -352,10 +346,9 @@ def test_several_candidates_race_and_each_is_told_of(data: Dataset) -> None:
     assert step["version"] == EDIT.version
     assert "loss" in step
     assert [other["result"].split(",")[0] for other in step["others"][1:]] == ["tried before", "refused"]
-    assert len(step["trial"]["standings"]) == 3
-    assert len(step["race"]["standings"]) == 2
+    assert len(step["race"]["standings"]) == 3
     assert step["others"][0]["version"] == PROMPT.edited(criteria=HOPELESS).version
-    assert "training rows" in step["others"][0]["result"]
+    assert "validation rows" in step["others"][0]["result"]
 
 
 def test_a_finisher_is_validated_where_validation_has_rows_without_a_label(plain: Dataset) -> None:
@@ -366,9 +359,8 @@ def test_a_finisher_is_validated_where_validation_has_rows_without_a_label(plain
     data = replace(plain, rows=rows, content_hash="one label less")
     assert unlabelled in {row.id for row in split_dataset(data, shares=(30, 20, 30, 20)).validation.rows}
     same = PROMPT.edited(criteria=f"{PROMPT.criteria}\nWrite calmly.")
-    loss, parts = parse_loss(LOSS, written_by="person"), SearchParts(early=False)
-    proposer = Fixed(make=lambda prompt, bench: same)
-    _, (step,) = run_with(data, proposer, Overheard(), steps=1, loss=loss, search_parts=parts)
+    loss = parse_loss(LOSS, written_by="person")
+    _, (step,) = run_with(data, HumanEdit(edit=same), Overheard(), steps=1, loss=loss)
     assert step["race"]["standings"][1]["dropped"] == "cannot win"
     assert step["race"]["standings"][1]["rows"] == len(splits.validation) - 1
     assert "loss" in step
@@ -390,8 +382,7 @@ def test_a_silent_candidate_is_not_validated_though_it_ran_to_the_end(plain: Dat
     """With so few rows that the race looks once, it has seen them all when it is dropped for what it left unscored."""
     silent = PROMPT.edited(criteria=f"{PROMPT.criteria}\nAnswer in your own words.")
     proposer = Fixed(make=lambda prompt, bench: silent)
-    parts = SearchParts(trial=False)
-    _, (step,) = run_with(plain, proposer, Mute(), steps=1, shares=(40, 5, 35, 20), search_parts=parts)
+    _, (step,) = run_with(plain, proposer, Mute(), steps=1, shares=(40, 5, 35, 20))
     assert step["race"]["standings"][1]["rows"] == step["race"]["rows"]
     assert step["result"] == "leaves more validation rows unscored than another"
 
@@ -428,7 +419,7 @@ def test_a_race_without_a_loss_tells_of_every_proposal_and_tries_none_again(data
 
 
 def test_a_screening_model_sees_the_first_rows_alone(data: Dataset) -> None:
-    """It halves the field before the trial; what it says enters no figure."""
+    """It halves the field before the race; what it says enters no figure."""
     cheap, dear = Contrary(), Contrary()
     journal = MemoryJournal()
     edits = iter([PROMPT.edited(criteria=f"{PROMPT.criteria}\nNumber {i} must match.") for i in range(3)])
@@ -444,9 +435,9 @@ def test_a_screening_model_sees_the_first_rows_alone(data: Dataset) -> None:
         )
         optimize(PROMPT, data, read_objective(OBJECTIVE, judge=PROMPT), services, RunSettings(steps=1, candidates=3))
     (step,) = [event.payload for event in journal.events() if event.kind == "step"]
-    dropped = [standing["dropped"] for standing in step["trial"]["standings"]]
-    assert dropped.count("behind in the screening") == 1
-    assert len(cheap.heard) == 4 * min(80, step["trial"]["rows"]) == step["trial"]["screened"]
+    dropped = [standing["dropped"] for standing in step["race"]["standings"]]
+    assert dropped.count("behind in the screening") == 2
+    assert len(cheap.heard) == 4 * min(80, step["race"]["rows"]) == step["race"]["screened"]
 
 
 def test_a_persons_loss_is_checked_and_no_model_is_asked_for_one(data: Dataset) -> None:

@@ -13,7 +13,6 @@ from judgewright.optimize import (
     NoProposal,
     Proposal,
     RunSettings,
-    SearchParts,
     Services,
     Workbench,
     optimize,
@@ -144,7 +143,6 @@ def run(*sentences: str, ablate: str) -> tuple[str | None, Mapping[str, Any] | N
             slice="all",
             ablate=ablate,  # type: ignore[arg-type]  # one of the three
             loss=parse_loss('{"expression": "fp + 0.5 * fn"}', written_by="person"),
-            search_parts=SearchParts(trial=False),
         )
         outcome = optimize(PROMPT, data, read_objective("raise accuracy", judge=PROMPT), services, settings)
     found = [event.payload for event in journal.events() if event.kind == "pruned"]

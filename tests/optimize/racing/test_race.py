@@ -231,16 +231,6 @@ def test_who_answers_only_easy_rows_is_not_ranked_before_who_answers_all() -> No
     assert found.winner.criteria == "version 1"
 
 
-def test_on_a_sample_one_that_is_only_behind_is_not_shown_to_be_worse() -> None:
-    """One error more on 40 rows is worse on these rows, and says little of the 400 that they are of."""
-    wrong = np.zeros((2, 40), np.bool_)
-    wrong[1, 7] = True
-    known = run(Table(wrong), 40, spare_first=True)
-    sample = run(Table(wrong), 40, spare_first=True, population=400)
-    assert known.standings[1].dropped == "cannot win"
-    assert sample.standings[1].dropped is None
-
-
 def test_what_the_record_holds_costs_nothing() -> None:
     """The same race again makes no call, and finds the same."""
     prompt = Registry().get("groundedness")
@@ -321,21 +311,3 @@ def test_a_guard_that_is_surely_broken_ends_a_candidate_and_a_shortfall_ranks_it
     ]
     for standing, judged in zip(found.standings, found.judged, strict=True):
         assert len(judged.answers) == standing.rows
-
-
-@given(st.integers(0, 10_000), st.integers(2, 6), st.integers(5, 120), st.booleans())
-def test_what_the_others_are_tried_against_is_never_dropped(seed: int, k: int, n: int, coarse: bool) -> None:
-    """Of the others one is left, or none where each is surely worse; at no point do more than planned run on."""
-    wrong = np.random.default_rng(seed).random((k, n)) < np.linspace(0.2, 0.5, k)[:, None]
-    found = run(Table(wrong), n, spare_first=True, coarse=coarse)
-    assert found.standings[0].dropped is None
-    left = [i for i, standing in enumerate(found.standings) if i and standing.dropped is None]
-    assert len(left) <= 1
-    assert found.standings[0].rows == max(standing.rows for standing in found.standings)
-    if left:
-        assert found.winner == Table(wrong).candidates[left[0]]
-        assert found.standings[left[0]].rows == n
-    else:
-        assert {standing.dropped for standing in found.standings[1:]} & {"cannot win", "leaves rows unscored"}
-    if coarse:
-        assert {standing.rows for standing in found.standings} == {n}
