@@ -21,10 +21,12 @@ def describe_origin(record: ProposalRecord) -> str:
 
 def seen_part(event: StepTaken) -> str:
     """Say on how many validation rows a step's first proposal was judged; empty where on all of them."""
-    race = event.race or {"rows": 0, "standings": ()}
+    race = event.race or {"standings": ()}
+    # Runs of earlier versions did not keep how many rows a race had.
+    raced_over = race.get("rows", 0)
     for standing in race["standings"]:
-        if standing["version"] == event.proposal.version and standing["rows"] < race["rows"]:
-            return f" on {standing['rows']:,} of {race['rows']:,} rows"
+        if standing["version"] == event.proposal.version and standing["rows"] < raced_over:
+            return f" on {standing['rows']:,} of {raced_over:,} rows"
     return ""
 
 

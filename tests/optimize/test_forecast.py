@@ -331,4 +331,5 @@ def test_a_judge_that_answers_no_sealed_row_is_asked_again_within_the_bound(rows
     assert again.calls == 2 * 3 * len(parts.holdout)
     # One finalist alone: what it did on training rows is known from its step.
     answered = tuple(line for line in lines if line.what not in (ASKED_AGAIN, "finalists on training rows"))
-    assert judge.calls - again.calls == most(answered, "judge")[0] - 2 * len(parts.final)
+    bound = most(answered, "judge")[0] - 2 * len(parts.final)
+    assert 0.95 * bound <= judge.calls - again.calls <= bound

@@ -30,7 +30,7 @@ def cost_of(*, accepted: bool, **counts: Any) -> CostSummary:
             "screened": 60,
         },
     ]
-    decision = {"accepted": accepted, **EVIDENCE, "target": {"difference": 0.045}}
+    decision = {"accepted": accepted, **EVIDENCE, "target": {"metric": "precision", "difference": 0.045}}
     steps = [("step", {"race": race}) for race in races]
     return run_of(*steps, ("step", {"result": "no proposal"}), ("decision", decision), calls=summary(**counts)).cost
 

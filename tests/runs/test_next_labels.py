@@ -114,7 +114,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(("gate", "codes"), [(("--look-anyway",), (0, 1)), (("--least-chance", "1"), (4,))])
+@pytest.mark.parametrize(("gate", "codes"), [(("--look-anyway",), (0, 1)), (("--least-chance", "1"), (1, 4))])
 def test_rows_of_an_unconfirmed_slice_come_next(
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,

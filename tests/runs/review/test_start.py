@@ -261,7 +261,9 @@ def test_the_models_reading_is_a_job_with_its_price_on_the_button(desk: TestClie
     desk.post("/start/ask", data=form(objective="--out=/tmp/x raise precision"), headers=HEADERS)
     job = settled(root)
     assert job.arguments[-2:] == ("--", "--out=/tmp/x raise precision")
-    assert job.state == "done"
+    # The sentence is read, and asked about, by the command itself.
+    assert (job.state, job.exit_code) == ("failed", 2)
+    assert not Path("/tmp/x").exists()
 
 
 @pytest.mark.parametrize(
