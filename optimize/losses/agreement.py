@@ -15,6 +15,7 @@ from .objective import (
     ERRORS,
     MAX_CHARACTERS,
     OWN_DIRECTION,
+    SECOND_MARGIN,
     Direction,
     Floor,
     Guard,
@@ -149,7 +150,7 @@ def read_objective(
     notes = list(reading.notes)
     if model is not None and model.reading is None:
         notes.append(f"{model.model} gave no reading ({model.problem}); the rules alone read it")
-    problems = _problems(rules, read, choices)
+    problems = _problems(without, rules, read, choices)
     if _TO_THE_READER.search(text):
         problems.append("some of it speaks to its reader, not about the judge")
     if problems and choices.target is None:
@@ -176,6 +177,11 @@ def _join(rules: Reading, model: Reading) -> Reading:
     """Join two readings that agree: what one of them placed is placed."""
     guards = {guard.metric: guard for guard in (*model.guards, *rules.guards)}
     floors = {floor.metric: floor for floor in (*model.floors, *rules.floors)}
+    # A second wish with a floor of its own has no other limit.
+    guards = {metric: guard for metric, guard in guards.items() if not _second_wish_with_floor(guard, floors)}
+    placed_by_model: list[str] = []
+    if rules.unread and not model.unread:
+        placed_by_model = [f"read by the model alone: {', '.join(rules.unread)}"]
     return Reading(
         target=model.target or rules.target,
         direction=rules.direction or model.direction,
@@ -183,11 +189,11 @@ def _join(rules: Reading, model: Reading) -> Reading:
         floors=tuple(floors.values()),
         slice=model.slice or rules.slice,
         unread=rules.unread if model.unread else (),
-        notes=tuple(dict.fromkeys((*rules.notes, *model.notes))),
+        notes=tuple(dict.fromkeys((*rules.notes, *model.notes, *placed_by_model))),
     )
 
 
-def _problems(rules: Reading, model: Reading | None, choices: Choices) -> list[str]:
+def _problems(text: str, rules: Reading, model: Reading | None, choices: Choices) -> list[str]:
     """Say where the readings differ and which clauses neither placed; what the choices settle is no problem."""
     limited = bool(choices.guards or choices.floors)
     if model is None:
@@ -213,7 +219,56 @@ def _problems(rules: Reading, model: Reading | None, choices: Choices) -> list[s
         problems += [f"not read: {clause}" for clause in ambiguous]
     if model.unread and rules.unread:
         problems += [f"neither placed {clause}" for clause in model.unread]
+    elif rules.unread:
+        problems += _lost(text, _join(rules, model)) + _denied_target(rules, model)
     return problems + _differing_limits(rules, model)
+
+
+def _lost(text: str, reading: Reading) -> list[str]:
+    """Say which amounts and metrics of the text the reading has not; a model that leaves some out need not say so."""
+    limits = [guard.margin for guard in reading.guards] + [floor.value for floor in reading.floors]
+    metrics = [reading.target or "", *(limit.metric for limit in (*reading.guards, *reading.floors))]
+    # Recall of the negative class is specificity.
+    metrics += ["recall" for metric in metrics if metric == "specificity"]
+    denied = _denied_metrics(text)
+    lost: list[str] = []
+    for token in tokens(text):
+        if token.symbol == "#":
+            shares = (token.number, token.number / 100, 1 - token.number / 100)
+            # What a confidence should be is no limit.
+            kept = reading.target == BRIER or any(abs(limit - share) < 1e-9 for limit in limits for share in shares)
+        elif token.symbol == "M":
+            kept = token.metric in denied or any(metric.startswith(token.metric) for metric in metrics)
+        else:
+            continue
+        if not kept and token.word not in plain_text(reading.slice or ""):
+            lost.append(f"'{token.word}' is nowhere in the model's reading")
+    return list(dict.fromkeys(lost))
+
+
+def _denied_target(rules: Reading, model: Reading) -> list[str]:
+    """Say where the model's target stands after a "not" in a clause that the rules left over."""
+    clauses = rules.unread if rules.target is None else ()
+    return [
+        f"the model raises {model.target}, which {clause} may deny"
+        for clause in clauses
+        if model.target in _denied_metrics(clause)
+    ]
+
+
+def _denied_metrics(text: str) -> set[str]:
+    """Return the metrics that are the first named after a "not"."""
+    denied: set[str] = set()
+    after_not = False
+    for token in tokens(text):
+        if token.symbol == "M" and after_not:
+            denied.add(token.metric)
+        after_not = token.symbol == "X" or (after_not and token.symbol != "M")
+    return denied
+
+
+def _second_wish_with_floor(guard: Guard, floors: Mapping[str, Floor]) -> bool:
+    return guard.margin == SECOND_MARGIN and guard.metric in floors
 
 
 def _differing_limits(rules: Reading, model: Reading) -> list[str]:
@@ -228,6 +283,8 @@ def _differing_limits(rules: Reading, model: Reading) -> list[str]:
         for metric in sorted({*ours, *theirs}):
             first, second = ours.get(metric), theirs.get(metric)
             if first is None and (rules.unread or (kind == "guard" and (metric, second) == usual)):
+                continue
+            if kind == "guard" and first == SECOND_MARGIN and any(floor.metric == metric for floor in model.floors):
                 continue
             if first is None or second is None or abs(first - second) > 1e-9:
                 shown = ["none" if value is None else f"{value:g}" for value in (first, second)]

@@ -62,7 +62,8 @@ that people call positive and the judge does not. People often think of what the
 what the judge's positive class is, given below, and not by the word. "Catch more X", where X is the judge's negative \
 class, wants fewer false positives and is the metric specificity. A wish for calibration, honest confidence or \
 probabilities that can be trusted is brier, which is better low: it has no floor, a guard on it without a number is \
-0.02, and a direction only where the text objects to one kind of error."""
+0.02, and a direction only where the text objects to one kind of error. A wish for exact grades, or for fewer that are \
+off by one, is not off_by_one, which counts those as right: such a clause is unplaced."""
 
 _OF_CLASSES = """\
 The judge gives each row of a data set one of the classes below, and so do people. Where rows of class A are called B, \

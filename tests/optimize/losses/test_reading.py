@@ -315,3 +315,68 @@ def test_a_model_may_name_a_saved_slice() -> None:
     assert read_objective(text, model=model, slices=saved).slice == "source_words >= 400"
     with pytest.raises(InputError, match="a run works on one"):
         read_objective("precision on the slice a and on the slice b", slices={"a": "x = 1", "b": "x = 2"})
+
+
+SPECIFICITY = NOTHING | {"target": "specificity", "direction": "fp", "priorities": ["specificity"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "body", "said"),
+    [
+        (
+            "way too many made up claims get through, but do not flag more than 3 points more good stuff",
+            SPECIFICITY, "'3 points' is nowhere in the model's reading",
+        ),
+        (
+            "At least 95 % of the made up claims must be seen, then as few needless alarms as can be", RECALL,
+            "'95 %' is nowhere in the model's reading",
+        ),
+        (
+            "made up numbers get waved through, and see to the recall", SPECIFICITY | {"target": "accuracy",
+            "direction": None, "priorities": ["accuracy"]}, "'recall' is nowhere in the model's reading",
+        ),
+        (
+            "no quiero que suba la precisión, quiero que lo inventado se vea", PRECISION,
+            "the model raises precision, which 'no quiero que suba la precision' may deny",
+        ),
+    ],
+)  # fmt: skip
+def test_a_model_that_leaves_something_out_without_a_word_is_stopped(
+    text: str, body: dict[str, Any], said: str
+) -> None:
+    """Amounts and metrics of the text are in the reading, or the person decides."""
+    with pytest.raises(Unsettled) as caught:
+        settle(text, body)
+    assert said in plain(str(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("text", "body", "target"),
+    [
+        ("honest confidence: where it says 80 %, people should agree in 80 %", NOTHING | {"target": "brier"}, "brier"),
+        ("that it finds more of what is there, pero no a costa de la precisión", RECALL, "recall"),
+        ("no quiero que suba la precisión, sino que lo inventado se vea", SPECIFICITY, "specificity"),
+    ],
+)
+def test_what_a_denied_metric_and_a_confidence_say_is_no_loss(text: str, body: dict[str, Any], target: str) -> None:
+    """A metric that is not wanted, and how sure a judge should be, need not stand in the reading."""
+    assert settle(text, body).target == target
+
+
+def test_what_the_model_alone_read_is_said() -> None:
+    """A person sees which of their words only the model understood."""
+    found = settle("made up claims get waved through", SPECIFICITY)
+    assert "read by the model alone: 'made up claims get waved through'" in found.notes
+
+
+def test_a_second_wish_with_a_floor_has_no_other_limit() -> None:
+    """The rules' two points for a second wish are no difference from the model's floor of the same metric."""
+    body = RECALL | {"floors": [{"metric": "precision", "at_least": 0.8}], "priorities": ["recall", "precision"]}
+    found = settle("recall first, then precision, et qu'elle ne tombe jamais sous 80 %", body)
+    assert found.floors == (Floor(metric="precision", value=0.8),)
+    assert found.guards == ()
+
+
+def plain(text: str) -> str:
+    """Return a text without accents."""
+    return text.replace("ó", "o")
