@@ -258,12 +258,13 @@ def test_the_models_reading_is_a_job_with_its_price_on_the_button(desk: TestClie
     """A dash at the beginning of an objective is no option."""
     send(desk, "rows.jsonl", rows)
     assert re.search(r"How the model reads it[^<]*\(at most \$0\.0000\)", desk.get("/start", params=form()).text)
-    desk.post("/start/ask", data=form(objective="--out=/tmp/x raise precision"), headers=HEADERS)
+    objective = f"--out={root / 'x'} raise precision"
+    desk.post("/start/ask", data=form(objective=objective), headers=HEADERS)
     job = settled(root)
-    assert job.arguments[-2:] == ("--", "--out=/tmp/x raise precision")
+    assert job.arguments[-2:] == ("--", objective)
     # The sentence is read, and asked about, by the command itself.
     assert (job.state, job.exit_code) == ("failed", 2)
-    assert not Path("/tmp/x").exists()
+    assert not (root / "x").exists()
 
 
 @pytest.mark.parametrize(
