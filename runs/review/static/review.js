@@ -1,6 +1,12 @@
 // The page works without this file. It adds keys (j, k, a, r), what changes while one looks on, and answers while one
 // types. Markup comes from our own server alone, which has escaped all text in it; scripts in it would not run.
+// It is read before the page is shown, so that no key is lost that is pressed as soon as a row can be seen.
 "use strict";
+
+const whenWhole = (act) => {
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", act, { once: true });
+  else act();
+};
 
 const listed = () => [...document.querySelectorAll("[data-item]")];
 const select = (items, item) => {
@@ -15,7 +21,7 @@ const tick = (item, on) => {
   return Boolean(box);
 };
 
-document.addEventListener("keydown", (event) => {
+const onKey = (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.matches("textarea, select, input:not([type=checkbox])")) return;
   const items = listed();
@@ -36,6 +42,10 @@ document.addEventListener("keydown", (event) => {
     pressed.closest("details")?.querySelector("button")?.focus();
   }
   event.preventDefault();
+};
+document.addEventListener("keydown", (event) => {
+  if (document.readyState === "loading") whenWhole(() => onKey(event));
+  else onKey(event);
 });
 
 const draw = async (place) => {
@@ -48,7 +58,6 @@ const draw = async (place) => {
     // The link to the page that has it stays.
   }
 };
-document.querySelectorAll("[data-svg]").forEach(draw);
 
 // Parts of the page come anew from the server: each element with an id that also stands here takes its place if it is
 // another one, so that nothing flickers and what a person has unfolded or is typing into stays as it is.
@@ -66,7 +75,7 @@ const renew = (markup) => {
 
 // data-stream=ADDRESS: server-sent events; `renew` carries markup, `reload` asks for the whole page, `end` is the last.
 // A tab that nobody sees holds no connection: a browser allows few of them.
-document.querySelectorAll("[data-stream]").forEach((place) => {
+const follow = (place) => {
   let stream, over = false;
   const close = () => { stream?.close(); stream = undefined; };
   const open = () => {
@@ -78,10 +87,10 @@ document.querySelectorAll("[data-stream]").forEach((place) => {
   };
   document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
   open();
-});
+};
 
 // data-preview=ADDRESS on a form: what the server says to the form as it stands, asked when typing pauses.
-document.querySelectorAll("form[data-preview]").forEach((form) => {
+const answerTyping = (form) => {
   let timer, asking;
   const preview = async () => {
     asking?.abort();
@@ -95,4 +104,10 @@ document.querySelectorAll("form[data-preview]").forEach((form) => {
     }
   };
   form.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(preview, 250); });
+};
+
+whenWhole(() => {
+  document.querySelectorAll("[data-svg]").forEach(draw);
+  document.querySelectorAll("[data-stream]").forEach(follow);
+  document.querySelectorAll("form[data-preview]").forEach(answerTyping);
 });

@@ -52,7 +52,7 @@ def test_no_row_prompt_or_objective_becomes_markup(page: TestClient, made: Made,
     """One script, ours; no handler, no style, no foreign address; and no character that drives anything."""
     text = at(page, path, made)
     elements = Elements(text).found
-    assert [attrs for tag, attrs in elements if tag == "script"] == [{"src": "/static/review.js", "defer": None}]
+    assert [attrs for tag, attrs in elements if tag == "script"] == [{"src": "/static/review.js"}]
     assert not [tag for tag, _ in elements if tag in ("img", "iframe", "object", "embed", "base", "style")]
     for _, attrs in elements:
         assert not [name for name in attrs if name.startswith("on") or name == "style"]

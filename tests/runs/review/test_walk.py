@@ -33,9 +33,11 @@ def serving(root: Path) -> Iterator[str]:
     command = [sys.executable, "-c", SERVE, "--port", "0", "--workspace", str(root)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
-        yield server.stdout.readline().strip()
-        server.send_signal(signal.SIGINT)
-        server.communicate(timeout=600)
+        try:
+            yield server.stdout.readline().strip()
+        finally:  # a test that fails must not wait for a server that goes on
+            server.send_signal(signal.SIGINT)
+            server.communicate(timeout=600)
         assert server.returncode == 0
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +20,10 @@ from judgewright.runs.store import LabelStore, Workspace, counting_records
 
 from .conftest import OURS, Workbench, judged, visit
 from .test_pages import Elements
+from .test_walk import browser, open_page, serving, sync_api
+from .test_walk import pytestmark as with_browser
+
+__all__ = ["browser"]
 
 NEW = (
     "/?words=groundedness&sort=change",
@@ -75,7 +80,7 @@ def test_nothing_hostile_becomes_markup_and_no_sealed_row_is_shown(
     """One script, ours; no handler, no style, no foreign address, no character that drives anything."""
     text = at(reader, path, bench_made)
     elements = Elements(text).found
-    assert [attrs for tag, attrs in elements if tag == "script"] == [{"src": "/static/review.js", "defer": None}]
+    assert [attrs for tag, attrs in elements if tag == "script"] == [{"src": "/static/review.js"}]
     assert not [tag for tag, _ in elements if tag in ("img", "iframe", "object", "embed", "base", "style")]
     for _, attrs in elements:
         assert not [name for name in attrs if name.startswith("on") or name == "style"]
@@ -288,3 +293,44 @@ def test_a_benchmark_whose_file_changed_keeps_its_figures(writer: TestClient, be
     answer = writer.get(f"/runs/{run}/rows")
     assert answer.status_code == 404
     assert "has changed since it was measured" in answer.text
+
+
+@with_browser
+def test_rows_are_labelled_and_marked_by_keys_alone(bench_own: Workbench, browser: "sync_api.Browser") -> None:
+    """One key labels a row; a key takes it back, another skips with a reason; j and w mark a label.
+
+    Each key is pressed as soon as the page can be seen, however late its script arrives.
+    """
+    complaints: list[str] = []
+    page = open_page(browser, complaints)
+    page.route("**/review.js", lambda route: (time.sleep(0.2), route.continue_()))
+    with serving(bench_own.root) as link:
+        page.goto(link)
+        home = page.url.rstrip("/")
+        page.goto(f"{home}/label/{bench_own.queue}?annotator=ann")
+        for key, said in (("y", "1 labelled"), ("n", "2 labelled"), ("u", "1 labelled"), ("n", "2 labelled")):
+            page.keyboard.press(key)
+            page.wait_for_selector(f"[role=status]:has-text('ann: {said}')")
+        page.keyboard.press("s")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("[role=status]:has-text('1 skipped')")
+        with Workspace(bench_own.root) as place:
+            records = LabelStore(place.database).records(bench_own.queue)
+        assert [(one.action, one.label) for one in records] == [
+            ("label", 1.0),
+            ("label", 0.0),
+            ("undo", None),
+            ("label", 0.0),
+            ("skip", None),
+        ]
+        assert records[1].row_id == records[3].row_id != records[0].row_id
+        page.goto(f"{home}/runs/{bench_own.after}/rows")
+        row = page.locator("input[name=row]").nth(1).input_value()
+        page.keyboard.press("j")
+        page.keyboard.press("j")
+        page.keyboard.press("w")
+        page.wait_for_url(re.compile("#row-2$"))
+        (path,) = (bench_own.root / "marks").glob("*.jsonl")
+        assert {name: one.mark for name, one in read_audit(path).items()} == {row: "wrong label"}
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert complaints == []
