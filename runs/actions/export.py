@@ -1,11 +1,32 @@
-"""Gather what an export says of a judge: its prompt, its rule, and where it was gated."""
+"""Gather what an export says of a judge, write it, load it in its tool, and store it in the tool's registry."""
 
 from __future__ import annotations
 
-from ...judges import JudgePrompt
-from ..exports import ExportContext
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ...judges import InputError, JudgePrompt
+from ..config.environment import Environment
+from ..config.tools_file import EXAMPLE, ToolEntry, hide_password, read_tools
+from ..exports import (
+    TARGETS,
+    Export,
+    ExportContext,
+    Target,
+    Verification,
+    push_export,
+    stem,
+    verify_export,
+    write_export,
+)
 from ..store.workspace import Workspace
 from .gate_decision import provenance, verification
+
+CONFIGURED = ""
+"""In place of a registry's address: the one of the user's `tools.yaml`."""
 
 
 def export_context(workspace: Workspace, prompt: JudgePrompt) -> ExportContext:
@@ -13,3 +34,86 @@ def export_context(workspace: Workspace, prompt: JudgePrompt) -> ExportContext:
     origin = {**provenance(workspace, prompt), "verification": verification(workspace, prompt)}
     kept = workspace.registry.kept_rule(prompt)
     return ExportContext(prompt=prompt, rule=kept.rule if kept else prompt.rule, provenance=origin)
+
+
+def tool_entry(environment: Environment, target: Target) -> ToolEntry:
+    """Return what the user's `tools.yaml` says of a target's tool; nothing where it does not name it.
+
+    Raises:
+        InputError: The file cannot be used, or names a tool that there is not.
+    """
+    entries = read_tools(environment.tools)
+    if unknown := sorted(entries.keys() - TARGETS.keys()):
+        raise InputError(f"{environment.tools}: {unknown[0]!r} is no export target", hint=", ".join(TARGETS))
+    return entries.get(target.name, ToolEntry())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandOver:
+    """What was done with an export."""
+
+    manifest: Mapping[str, Any]  # Any: JSON
+    verified: Verification | None
+    pushed: Mapping[str, str] | None
+    """Where to, and what it is called there; None where nothing was pushed."""
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return what `export --json` prints of it."""
+        pushed = {"pushed": dict(self.pushed)} if self.pushed else {}
+        told: dict[str, Any] = {"manifest": {**self.manifest, **pushed}}
+        if self.verified is not None:
+            told["verified"] = {"passed": self.verified.passed, **asdict(self.verified)}
+        return told
+
+
+def hand_over(
+    context: ExportContext,
+    target: Target,
+    out: Path | None,
+    *,
+    environment: Environment,
+    force: bool = False,
+    verify: bool = False,
+    push: str | None = None,
+    interpreter: str | None = None,
+) -> HandOver:
+    """Write an export, and where asked load it in its tool and push it; what is not verified then is not pushed.
+
+    Args:
+        context: The judge.
+        target: The tool.
+        out: Where to; a folder that is removed again unless given.
+        environment: Whose `tools.yaml` says where tools and registries are.
+        force: Whether to overwrite what is there.
+        verify: Whether to load it in the tool.
+        push: The registry that it is stored in, or `CONFIGURED`; None to store it nowhere.
+        interpreter: The Python, or node, that has the tool; that of `tools.yaml`, or our own, unless given.
+
+    Raises:
+        Refused: The tool cannot carry the judge.
+        InputError: The tool has no registry, or none is named; or the export cannot be written or loaded.
+        ModelError: The registry refused, or could not be reached.
+    """
+    entry = tool_entry(environment, target)
+    program = interpreter or entry.program
+    registry = entry.registry if push == CONFIGURED else push
+    if push is not None and (target.push is None or not registry):
+        raise InputError(f"no registry is named for {target.name}", hint=f"in {environment.tools}: {EXAMPLE}")
+    if verify and target.check is None:
+        raise InputError(f"there is no tool to load an export for {target.name!r} in")
+    with tempfile.TemporaryDirectory() as scratch:
+        written = write_export(context, target, out or Path(scratch) / "export", force=force)
+        folder = written.folder if out is None or out.is_dir() else out
+        verified = verify_export(folder, TARGETS, interpreter=program) if verify else None
+        if not registry or push is None or (verified is not None and not verified.passed):
+            return HandOver(manifest=written.body, verified=verified, pushed=None)
+        return HandOver(
+            manifest=written.body, verified=verified, pushed=_push(written, context, target, registry, program)
+        )
+
+
+def _push(
+    export: Export, context: ExportContext, target: Target, registry: str, interpreter: str | None
+) -> dict[str, str]:
+    name = push_export(export.folder, stem(context.prompt), target, registry, interpreter=interpreter)
+    return {"to": hide_password(registry), "as": name}

@@ -162,7 +162,7 @@ def describe_end(body: Mapping[str, Any], code: int | None) -> str:  # Any: JSON
         hint = f" ({error['hint']})" if error["hint"] else ""
         return f"{error['message']}{hint}"
     decision, judge = body.get("decision"), body.get("judge")
-    sentences: list[str] = []
+    sentences = _describe_hand_over(body)
     if decision:
         sentences.append(f"the gate says {decision['outcome']}: {decision['reason']}")
     if body.get("accepted") and judge:
@@ -174,3 +174,18 @@ def describe_end(body: Mapping[str, Any], code: int | None) -> str:  # Any: JSON
     elif "accepted" in body and "loss" not in body:
         sentences.append(f"run {body.get('run')} is rejected; its prompt is not registered")
     return ". ".join(sentences) or ("done" if code == 0 else f"it ended with code {code}")
+
+
+def _describe_hand_over(body: Mapping[str, Any]) -> list[str]:  # Any: JSON
+    """Say how loading an export in its tool ended, and storing it in the tool's registry."""
+    sentences: list[str] = []
+    if found := body.get("verified"):
+        tried = f"{found['rows']} rows rendered, {found['replies']} replies read"
+        if found["passed"]:
+            declared = ", but for what it declares" if found["differences"] else ""
+            sentences.append(f"it is the same judge in {found['tool']}{declared}: {tried}")
+        else:
+            sentences.append(f"NOT the same judge in {found['tool']}: {'; '.join(found['problems'])}")
+    if pushed := body.get("manifest", {}).get("pushed"):
+        sentences.append(f"pushed to {pushed['to']} as {pushed['as']}")
+    return sentences

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
 
 from ...judges import InputError
-from ..actions.export import export_context
-from ..exports import TARGETS, build_manifest, push_export, read_export, verify_export, write_export
-from ..exports.judge_module import stem
+from ..actions.export import CONFIGURED, export_context, hand_over, tool_entry
+from ..config.environment import read_environment
+from ..exports import TARGETS, Verification, build_manifest, read_export, verify_export
 from ..store.workspace import Workspace
 from ..terminal import inline, say, say_json
 from .help import Group
@@ -47,8 +47,18 @@ def export() -> None:
     help="Folder to write, with manifest.json; a name with a suffix for an export of one file [default: print it].",
 )
 @click.option("--force", is_flag=True, help="Overwrite what is there, also files that no export wrote.")
-@click.option("--push", "uri", help="Also store it in the tool's registry at this address (MLflow, TruLens, ...).")
-@click.option("--with", "interpreter", help="With --push: the Python that has the tool [default: this one].")
+@click.option(
+    "--push",
+    "registry",
+    metavar="[URI]",
+    is_flag=False,
+    flag_value=CONFIGURED,
+    help="Also store it in the tool's registry (MLflow, TruLens, ...): at this address, or at that of tools.yaml.",
+)
+@click.option("--verify", is_flag=True, help="Also load it in the tool; what is not the same judge is not pushed.")
+@click.option(
+    "--with", "interpreter", help="The Python, or node, that has the tool [default: that of tools.yaml, or this one]."
+)
 @reads_workspace
 @json_option
 def judge(
@@ -56,50 +66,69 @@ def judge(
     target: str,
     out: Path | None,
     force: bool,
-    uri: str | None,
+    registry: str | None,
+    verify: bool,
     interpreter: str | None,
     workspace: Workspace,
     as_json: bool,
 ) -> None:
-    """Write JUDGE (name, name@version or YAML file) with where it was gated, simulated models marked as such."""
-    if uri is not None and (out is None or TARGETS[target].push is None):
+    """Write JUDGE (name, name@version or YAML file) with where it was gated, simulated models marked as such.
+
+    With --verify it exits 1 where the tool does not send what Judgewright would, nor what the manifest declares.
+    """
+    chosen = TARGETS[target]
+    if registry is not None and chosen.push is None:
         able = ", ".join(name for name, one in TARGETS.items() if one.push)
-        raise InputError("--push needs a folder (--out) and a tool with a registry", hint=f"these have one: {able}")
+        raise InputError(f"{chosen.tool} has no registry to push to", hint=f"these have one: {able}")
     prompt = workspace.registry.get(judge)
     context = export_context(workspace, prompt)
-    files: dict[str, str] = {}
-    if out is not None:
-        written = write_export(context, TARGETS[target], out, force=force)
-        body, text = written.body, None
-        if uri is not None:
-            name = push_export(written.folder, stem(prompt), TARGETS[target], uri, interpreter=interpreter)
-            body = body | {"pushed": {"to": uri, "as": name}}
-    else:
-        bundle = TARGETS[target].write(context)
+    told: dict[str, object] = {"judge": prompt.name, "version": prompt.version, "target": target}
+    origin = {"provenance": dict(context.provenance)}
+    if out is None and registry is None and not verify:
+        bundle = chosen.write(context)
         if len(bundle.files) > 1 and not as_json:
             raise InputError(f"--to {target} writes {len(bundle.files)} files", hint="name a folder with --out")
-        body, text = build_manifest(context, TARGETS[target], bundle), next(iter(bundle.files.values()))
-        files = dict(bundle.files)
+        if as_json:
+            body = build_manifest(context, chosen, bundle)
+            say_json(told | {"manifest": body} | origin | {"files": dict(bundle.files)})
+        else:
+            say(next(iter(bundle.files.values())).rstrip("\n"))
+        return
+    done = hand_over(
+        context,
+        chosen,
+        out,
+        environment=read_environment(),
+        force=force,
+        verify=verify,
+        push=registry,
+        interpreter=interpreter,
+    )
+    body = done.to_json()
     if as_json:
-        told = {"judge": prompt.name, "version": prompt.version, "target": target, "manifest": body}
-        say_json(told | {"provenance": dict(context.provenance)} | ({"path": str(out)} if out else {"files": files}))
-    elif text is not None:
-        say(text.rstrip("\n"))
+        say_json(told | body | origin | ({"path": str(out)} if out else {}))
     else:
-        _say_written(body, str(out))
+        _say_written(body["manifest"], out)
+        if done.verified:
+            _say_verified(replace(done.verified, differences=()))  # they stand above
+    if done.verified and not done.verified.passed:
+        sys.exit(1)
 
 
-def _say_written(body: Mapping[str, object], out: str) -> None:
+def _say_written(body: Mapping[str, object], out: Path | None) -> None:
     judge, differences = body["judge"], body["declared_differences"]
     assert isinstance(judge, dict)
     assert isinstance(differences, list)
     tag = " (gated on a simulated model)" if body["simulated"] else ""
-    say(f"{judge['name']}@{judge['version']}{tag} written to {out}, for {body['tool']}")
+    place = f" written to {out}," if out else ""
+    say(f"{judge['name']}@{judge['version']}{tag}{place} for {body['tool']}")
     for difference in differences:
         say(f"  differs: {inline(str(difference))}")
     if pushed := body.get("pushed"):
         assert isinstance(pushed, dict)
         say(f"  pushed to {inline(str(pushed['to']))} as {inline(str(pushed['as']))}")
+    if out is None:
+        return
     say("  use it:")
     for line in str(body["usage"]).splitlines():
         say(f"    {line}")
@@ -107,26 +136,35 @@ def _say_written(body: Mapping[str, object], out: str) -> None:
         say(f"Prove it with: judgewright export verify {out}")
 
 
+def _say_verified(report: Verification) -> None:
+    say(f"{report.judge} in {inline(report.tool)}: {report.rows} rows rendered, {report.replies} replies read")
+    for kind, lines in (("problem", report.problems), ("declared", report.differences), ("note", report.notes)):
+        for line in lines:
+            say(f"  {kind}: {inline(line)}")
+    say("verified" if report.passed else "NOT the same judge")
+
+
 @export.command(epilog="Example:  judgewright export verify handover --with .venvs/mlflow/bin/python")
 @click.argument("path", type=click.Path(path_type=Path, exists=True))
 @click.option("--to", "target", type=click.Choice(sorted(TARGETS)), help="The tool it was written for, to make sure.")
-@click.option("--with", "interpreter", help="The Python, or node, that has the tool [default: this one].")
+@click.option(
+    "--with", "interpreter", help="The Python, or node, that has the tool [default: that of tools.yaml, or this one]."
+)
 @json_option
 def verify(path: Path, target: str | None, interpreter: str | None, as_json: bool) -> None:
     """Load an export in the real tool, render rows that are hard to render, and read replies back.
 
     Exits 0 where the tool sends what Judgewright would, or what the manifest declares; 1 where it does not.
     """
-    if target and target != (written_for := read_export(path).body["target"]):
+    written_for = read_export(path).body["target"]
+    if target and target != written_for:
         raise InputError(f"{path} was written for {written_for}, not for {target}")
+    if interpreter is None and written_for in TARGETS:
+        interpreter = tool_entry(read_environment(), TARGETS[written_for]).program
     report = verify_export(path, TARGETS, interpreter=interpreter)
     if as_json:
         say_json({"passed": report.passed, **asdict(report)})
     else:
-        say(f"{report.judge} in {inline(report.tool)}: {report.rows} rows rendered, {report.replies} replies read")
-        for kind, lines in (("problem", report.problems), ("declared", report.differences), ("note", report.notes)):
-            for line in lines:
-                say(f"  {kind}: {inline(line)}")
-        say("verified" if report.passed else "NOT the same judge")
+        _say_verified(report)
     if not report.passed:
         sys.exit(1)

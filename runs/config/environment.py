@@ -24,6 +24,7 @@ from .api_keys import (
     provider_bindings,
 )
 from .models_file import FILE, ModelEntry, merge_entries, read_user_models, read_workspace_models, user_models_path
+from .tools_file import FILE as TOOLS_FILE
 from .transports import choose_transport
 
 if TYPE_CHECKING:
@@ -80,6 +81,12 @@ class Environment:
         """The file of the key that marks this user's jobs; None for a user without a home folder."""
         models = self.models or user_models_path(os.environ)
         return models and models.with_name("jobs.key")
+
+    @property
+    def tools(self) -> Path | None:
+        """The user's `tools.yaml`, which says where the tools of exports are; None for a user without a home folder."""
+        models = self.models or user_models_path(os.environ)
+        return models and models.with_name(TOOLS_FILE)
 
     @property
     def process_variables(self) -> Mapping[str, str]:

@@ -1,3 +1,4 @@
+from .archive import PackedExport, pack_export
 from .deepeval import places_of
 from .dspy import RESERVED
 from .judge_module import messages_part, module_differences, reading_part, stem, user_text_part
@@ -25,6 +26,7 @@ __all__ = [
     "ExportContext",
     "ExportedFiles",
     "Field",
+    "PackedExport",
     "Refused",
     "ScoreMap",
     "Target",
@@ -42,6 +44,7 @@ __all__ = [
     "literal",
     "messages_part",
     "module_differences",
+    "pack_export",
     "places_of",
     "push_export",
     "put_files",

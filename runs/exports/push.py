@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from ...judges import InputError, ModelError
+from ..config.tools_file import hide_password
 from .target import Target
 
 TIMEOUT = 300.0
@@ -44,6 +45,8 @@ def push_export(folder: Path, stem: str, target: Target, uri: str, *, interprete
         raise InputError(f"{program} did not push to {target.tool}: {error}") from None
     if completed.returncode != 0:
         lines = completed.stderr.strip().splitlines() or ["it said nothing"]
-        raise ModelError(f"{target.tool} did not take the export at {uri}: {lines[-1][:500]}")
+        address = hide_password(uri)
+        reason = lines[-1].replace(uri, address)[:500]
+        raise ModelError(f"{target.tool} did not take the export at {address}: {reason}")
     lines = completed.stdout.strip().splitlines() or [""]
     return lines[-1]

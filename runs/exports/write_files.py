@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from ...judges import InputError, load_prompt
 from .manifest import MANIFEST_NAME, Export, build_manifest, file_digest, text_digest, written_digests
 from .source_text import json_text
-from .target import ExportContext, Target
+from .target import ExportContext, ExportedFiles, Target
 
 
 def write_export(context: ExportContext, target: Target, out: Path, *, force: bool = False) -> Export:
@@ -29,9 +29,7 @@ def write_export(context: ExportContext, target: Target, out: Path, *, force: bo
         InputError: Several files cannot be written as one, or a file is there that is not ours.
         OSError: A file cannot be written.
     """
-    # Verification has only the judge's YAML, so what is written starts from the YAML too.
-    context = replace(context, prompt=load_prompt(context.prompt.to_yaml()))
-    exported = target.write(context)
+    context, exported = make_files(context, target)
     files = dict(exported.files)
     if out.suffix and not out.is_dir():
         if len(files) > 1:
@@ -44,6 +42,17 @@ def write_export(context: ExportContext, target: Target, out: Path, *, force: bo
     files[destination.manifest] = json_text(body)
     put_files(files, destination, force=force)
     return Export(folder=destination.folder, body=body)
+
+
+def make_files(context: ExportContext, target: Target) -> tuple[ExportContext, ExportedFiles]:
+    """Make the files of an export, and return what they were made of.
+
+    Raises:
+        Refused: The tool cannot carry the judge.
+    """
+    # Verification has only the judge's YAML, so what is written starts from the YAML too.
+    context = replace(context, prompt=load_prompt(context.prompt.to_yaml()))
+    return context, target.write(context)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

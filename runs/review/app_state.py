@@ -23,12 +23,14 @@ from ..actions.run_summary import RunSummary, read_run
 from ..actions.run_table import RunLine
 from ..actions.work_jobs import start_worker
 from ..config.environment import Environment
+from ..exports import ExportContext
 from ..reports.charts import reliability
 from ..store.jobs import Job, JobQueue
 from ..store.journal import RunRecord, get_run
 from ..store.ledger import HoldoutLedger
 from ..store.workspace import Workspace
 from .kept import Kept
+from .offers import Offer
 
 if TYPE_CHECKING:
     from jinja2 import Environment as Templates
@@ -44,6 +46,8 @@ KEPT_LINES = 5_000
 """Lines of the table of runs."""
 KEPT_SLICES = 16
 """Columns by whose values a judge was measured."""
+KEPT_EXPORTS = 8
+"""Versions of judges that were looked at to be handed over."""
 KEPT_SESSIONS = 4
 """Annotators at queues, each with the queue's rows."""
 
@@ -90,6 +94,8 @@ class AppState:
         self.slices = Kept[dict[str, Benchmark]](KEPT_SLICES)
         self.comparisons = Kept[Comparison](KEPT_FLIPS)
         self.sessions = Kept[tuple[LabelSession, tuple[str, ...]]](KEPT_SESSIONS)
+        self.exports = Kept[ExportContext](KEPT_EXPORTS)
+        self.offers = Kept[tuple[Offer, ...]](KEPT_EXPORTS)
         self.labelling = Lock()
         """Held from reading which row is next to keeping its label."""
         self._workers: list[subprocess.Popen[bytes]] = []

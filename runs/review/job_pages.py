@@ -9,12 +9,15 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from ...judges import InputError, JudgewrightError
+from ...judges.prompt import NAME
 from ..actions.work_jobs import result_of
+from ..exports import TARGETS
 from ..reports.numbers import count, price
 from ..store.calls import CallStore
 from ..store.jobs import Job
 from .app_state import AppState
 from .forms import field_of
+from .judge_pages import VERSION
 from .paged import Paged
 from .routes import Address, AsyncAddress
 from .stream import News, stream_news
@@ -82,9 +85,19 @@ def _view(state: AppState, job: Job) -> dict[str, object]:
         "ours": state.jobs.is_ours(job),
         "ahead": sum(other.state in ("queued", "running") and other.seq < job.seq for other in queue),
         "progress": _progress(state, job),
+        "back": handed_over(job),
         "judge": str(judge).partition("@")[0] if judge else None,
         "command": shlex.join(("judgewright", *job.arguments)),
     }
+
+
+def handed_over(job: Job) -> str:
+    """Return the address of the page that a job of an export was put into the queue from; empty for any other job."""
+    if len(job.arguments) < 3 or job.arguments[0] != "export":
+        return ""
+    (judge, _, version), (flag, _, target) = job.arguments[1].partition("@"), job.arguments[2].partition("=")
+    fits = flag == "--to" and target in TARGETS and NAME.fullmatch(judge) and VERSION.fullmatch(version)
+    return f"/judges/{judge}/handover/{version}/{target}" if fits else ""
 
 
 def _progress(state: AppState, job: Job) -> str:

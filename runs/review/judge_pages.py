@@ -20,7 +20,8 @@ from .routes import Address
 VERSIONS_PER_PAGE = 20
 BRIEF = ("precision", "recall", "f1", "kappa", "accuracy_grades", "kappa_grades")
 """Metrics of a version that are shown; a version has the first four, or, of a choice, the last two."""
-_VERSION = re.compile(r"[0-9a-f]{4,12}")
+VERSION = re.compile(r"[0-9a-f]{4,12}")
+"""As an address or a form may have one."""
 
 
 def judges(state: AppState, request: Request) -> Response:
@@ -32,7 +33,7 @@ def judges(state: AppState, request: Request) -> Response:
 
 def judge(state: AppState, request: Request) -> Response:
     """Show a judge's versions as a line, newest last, and the text of the current one."""
-    name = _name(request)
+    name = name_of(request)
     history = judge_history(state.workspace, name)
     registry = state.workspace.registry
     known = name in registry.names()
@@ -55,8 +56,10 @@ def judge(state: AppState, request: Request) -> Response:
 
 def difference(state: AppState, request: Request) -> Response:
     """Show word by word what differs between two versions."""
-    name, registry = _name(request), state.workspace.registry
-    before, after = (registry.get(f"{name}@{_version(request.query_params.get(side, ''))}") for side in ("from", "to"))
+    name, registry = name_of(request), state.workspace.registry
+    before, after = (
+        registry.get(f"{name}@{version_of(request.query_params.get(side, ''))}") for side in ("from", "to")
+    )
     versions = [prompt.version for prompt in registry.versions(name)]
     return HTMLResponse(
         state.render(
@@ -67,14 +70,14 @@ def difference(state: AppState, request: Request) -> Response:
 
 def use(state: AppState, request: Request) -> Response:
     """Make a version what the judge's name means."""
-    name, version = _name(request), _version(field_of(request, "version"))
+    name, version = name_of(request), version_of(field_of(request, "version"))
     make_current(state.workspace, f"{name}@{version}", expected=field_of(request, "expected"))
     return RedirectResponse(f"/judges/{name}", 303)
 
 
 def label(state: AppState, request: Request) -> Response:
     """Put a label on a version, or take it away."""
-    name, version = _name(request), field_of(request, "version")
+    name, version = name_of(request), field_of(request, "version")
     named, expected = field_of(request, "label").strip(), field_of(request, "expected")
     if field_of(request, "verb") == "remove":
         registry = state.workspace.registry
@@ -84,17 +87,19 @@ def label(state: AppState, request: Request) -> Response:
     else:
         # The form says where every label was when it was shown; one it does not name was nowhere.
         was = field_of(request, f"at-{named}")
-        put_label(state.workspace, f"{name}@{_version(version)}", named, expected=was)
+        put_label(state.workspace, f"{name}@{version_of(version)}", named, expected=was)
     return RedirectResponse(f"/judges/{name}", 303)
 
 
-def _name(request: Request) -> str:
+def name_of(request: Request) -> str:
+    """Return the judge's name that an address has."""
     # A name and no more: the registry would take `x.yaml` for a file of the folder the server was started in.
     return check_name(request.path_params["name"])
 
 
-def _version(text: str) -> str:
-    if not _VERSION.fullmatch(text):
+def version_of(text: str) -> str:
+    """Return a version that an address or a form has."""
+    if not VERSION.fullmatch(text):
         raise InputError(f"{text!r} is no version", hint="choose one of the judge's page")
     return text
 

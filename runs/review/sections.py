@@ -8,6 +8,7 @@ from . import (
     decisions,
     diff,
     flip_pages,
+    handover_pages,
     job_pages,
     judge_pages,
     label_pages,
@@ -23,6 +24,6 @@ SECTIONS: tuple[Section, ...] = (
     Section("Start", "/start", start.ADDRESSES),
     Section("Compare", "/compare", (*compare_pages.ADDRESSES, *flip_pages.ADDRESSES, *bench_pages.ADDRESSES)),
     Section("Label", "/label", label_pages.ADDRESSES),
-    Section("Judges", "/judges", judge_pages.ADDRESSES),
+    Section("Judges", "/judges", (*judge_pages.ADDRESSES, *handover_pages.ADDRESSES)),
     Section("Jobs", "/jobs", job_pages.ADDRESSES),
 )

@@ -125,9 +125,9 @@ def visit(root: Path) -> TestClient:
     return client
 
 
-def settled(root: Path) -> Job:
+def settled(root: Path, environment: Environment | None = None) -> Job:
     """Wait until nothing in the queue waits or works, and return the job that was added last."""
-    queue = JobQueue(root, Environment().jobs_key)
+    queue = JobQueue(root, (environment or Environment()).jobs_key)
     until = time.monotonic() + SECONDS
     while queue.waiting() and time.monotonic() < until:
         time.sleep(0.1)

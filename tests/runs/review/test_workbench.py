@@ -38,6 +38,8 @@ NEW = (
     "/judges",
     "/judges/groundedness",
     "/judges/groundedness/diff?from={first}&to={second}",
+    "/judges/groundedness/handover/{second}",
+    "/judges/groundedness/handover/{second}/mlflow",
     "/label",
     "/label/{queue}?annotator=%3Cscript%3Ealert(1)%3C/script%3E",
 )
