@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from ...judges import InputError
 from ..actions.optimize import start_run
 from ..config.environment import Environment
 from ..demo.rows import write_demo_rows
@@ -16,9 +17,11 @@ from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
 from ..terminal import progress_on_stderr, say, say_json
 from .help import Command
+from .model_access import asking_environment
 from .optimize import say_end
 from .options import json_option
 from .output_paths import OutFolder
+from .review import serve_page
 
 DOCUMENTS = 600
 """Enough rows for the slice search and the gate to have a say."""
@@ -36,12 +39,21 @@ OBJECTIVE = (
     show_default=True,
     help="Where to work.",
 )
+@click.option(
+    "--open/--no-open",
+    "opening",
+    default=False,
+    help="Then show the run in a browser, until Ctrl-C; other users of this machine may see the link meanwhile.  "
+    "[default: no-open]",
+)
 @json_option
-def demo(folder: Path, as_json: bool) -> None:
+def demo(folder: Path, opening: bool, as_json: bool) -> None:
     """Benchmark, find the slice, write the loss, run TextGrad, decide: on made-up rows, with the simulated model.
 
     Exits 0 whatever the gate decides.
     """
+    if opening and as_json:
+        raise InputError("--open shows the run to a person, --json to a program", hint="give one of them")
     folder.mkdir(parents=True, exist_ok=True)
     rows = folder / "rows.jsonl"
     write_demo_rows(rows, documents=DOCUMENTS)
@@ -68,3 +80,6 @@ def demo(folder: Path, as_json: bool) -> None:
         say(f"Adopt the prompt:   {command.format('accept latest')}")
     else:
         say(f"Read it again:      {command.format('runs show latest')}")
+    if opening:
+        say("\nHere it is:")
+        serve_page(folder, asking_environment(folder), port=0, opening=True, at=f"/runs/{result.run_id}")

@@ -6,11 +6,13 @@ import contextlib
 import secrets
 import socket
 import webbrowser
+from pathlib import Path
 from types import FrameType
 
 import click
 
 from ...judges import InputError
+from ..config.environment import Environment
 from ..store.workspace import Workspace
 from ..terminal import say, say_json
 from .help import Command
@@ -42,12 +44,30 @@ def review(port: int, opening: bool, origins: tuple[str, ...], workspace: Worksp
 
     Open the link that is printed: it carries a secret, and who has it may decide.
     """
+    # A workspace that is not there stays so: a page that reads makes nothing.
+    root = workspace.root
+    serve_page(root, asking_environment(root, origins=origins), port=port, opening=opening, as_json=as_json)
+
+
+def serve_page(
+    root: Path, environment: Environment, *, port: int, opening: bool, as_json: bool = False, at: str = "/"
+) -> None:
+    """Serve the page of a workspace until it is interrupted, and print its link.
+
+    Args:
+        root: The workspace's folder.
+        environment: Of whoever serves it.
+        port: Where; 0 takes a free one.
+        opening: Whether to open a browser.
+        as_json: Whether the link is printed as JSON.
+        at: The page that the link leads to.
+
+    Raises:
+        InputError: The port is taken.
+    """
     import uvicorn
 
     from ..review import review_app
-
-    # A workspace that is not there stays so: a page that reads makes nothing.
-    root = workspace.root
 
     class Server(uvicorn.Server):
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -62,8 +82,8 @@ def review(port: int, opening: bool, origins: tuple[str, ...], workspace: Worksp
         raise InputError(f"port {port} cannot be used: {error.strerror}", hint="give another --port, or 0") from None
     with listener:
         port = listener.getsockname()[1]
-        app = review_app(root, token=token, port=port, environment=asking_environment(root, origins=origins))
-        link = f"http://{HOST}:{port}/?token={token}"
+        app = review_app(root, token=token, port=port, environment=environment)
+        link = f"http://{HOST}:{port}{at}?token={token}"
         if as_json:
             say_json({"link": link})
         else:
