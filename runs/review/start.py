@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -20,17 +20,22 @@ from ..actions.plan import Plan, plan_run
 from ..actions.read_objective import saved_slices
 from ..actions.reading_price import price_reading
 from ..actions.run_summary import RunSummary, read_run
+from ..actions.work_jobs import result_of
 from ..config.environment import SIMULATED, Environment
 from ..reports.plan_report import describe_detectable
+from ..store.jobs import Job
 from ..store.journal import list_runs
 from .app_state import AppState
 from .data_files import find_data_files
 from .routes import Address, AsyncAddress
 from .start_form import OTHER, StartForm, fitting_judges, form_fields
+from .stream import News, stream_news
 from .uploads import keep_upload
 
 KEPT_CHECKS = 8
 """Checks of data files that are kept in memory."""
+READING = "Read the objective"
+"""The title of the job in which the model reads an objective."""
 LOOKED_BACK = 30
 """So many of the last runs are looked at for one that has measured the same judge on the same data."""
 
@@ -78,13 +83,24 @@ def ask_model(state: AppState, request: Request) -> Response:
     form = StartForm.of(request)
     if not form.objective or not form.named_model:
         return _page(state, form, problem="Write an objective and choose a model first.")
-    arguments = ["loss", "write", f"--model={form.named_model}", f"--judge={form.prompt(state).name}"]
+    arguments = ["loss", "write", f"--model={_reader(form)}", f"--judge={form.prompt(state).name}"]
     arguments += [f"--{name}={value}" for name in ("target",) if (value := form.more.get(name))]
     for name, flag in (("guards", "--guard"), ("floors", "--floor")):
         arguments += [f"{flag}={line.strip()}" for line in form.more.get(name, "").splitlines() if line.strip()]
     arguments += ["--yes"] if form.more.get("yes") else []
-    job = state.queue("Read the objective", [*arguments, "--", form.objective])
-    return RedirectResponse(f"/jobs/{job.job_id}", 303)
+    job = state.queue(READING, [*arguments, "--", form.objective])
+    return _page(state, replace(form, asked=job.job_id))
+
+
+async def model_reading_live(state: AppState, request: Request) -> Response:
+    """Tell how far the model's reading of the objective is."""
+    job_id = request.path_params["job"]
+
+    def look() -> News:
+        shown = _model_reading(state, job_id)
+        return News(state.render("start_model.html", model_reading=shown), last=shown is None or not shown.job.open)
+
+    return stream_news(state, request, look)
 
 
 async def upload(state: AppState, request: Request) -> Response:
@@ -111,7 +127,7 @@ def _page(state: AppState, form: StartForm, *, planned: Plan | None = None, prob
         except JudgewrightError as error:
             shown["check_problem"] = _words(error)
         if not form.judge and shown["judges"] and shown["judges"][0][1]:
-            form = StartForm(**{**_values(form), "judge": shown["judges"][0][0].name})
+            form = replace(form, judge=shown["judges"][0][0].name)
     if form.judge and form.named_model:
         shown["reading_price"] = _reading_price(state, form)
     body = state.render(
@@ -127,14 +143,11 @@ def _page(state: AppState, form: StartForm, *, planned: Plan | None = None, prob
         plan=planned,
         shows=describe_detectable(planned.detectable, sum(planned.sizes.values())) if planned else [],
         measured=_measured(state, form) if planned else None,
+        model_reading=_model_reading(state, form.asked),
         problem=problem,
         **shown,
     )
     return HTMLResponse(body, 400 if problem else 200)
-
-
-def _values(form: StartForm) -> dict[str, Any]:
-    return {name: getattr(form, name) for name in ("data", "judge", "model", "other", "objective", "more")}
 
 
 def _environment(state: AppState, *models: str) -> Environment:
@@ -184,6 +197,30 @@ class Reading:
     problem: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelReading:
+    """How the model reads an objective, and the loss that it writes, as far as it has answered."""
+
+    job: Job
+    objective: str
+    """The words that it was given."""
+    ahead: int
+    """Jobs that come before it."""
+    body: Mapping[str, Any]  # Any: JSON
+    """What the job printed; empty before it has ended."""
+
+
+def _model_reading(state: AppState, job_id: str) -> ModelReading | None:
+    """Return the reading of a job; None where there is no such job."""
+    jobs = [job for job in state.jobs.list() if job.open or job.job_id == job_id]
+    for job in jobs:
+        if job.job_id == job_id and job.title == READING and state.jobs.is_ours(job):
+            ahead = sum(other.state in ("queued", "running") and other.seq < job.seq for other in jobs)
+            body = result_of(state.jobs, job) if job.good else {}
+            return ModelReading(job=job, objective=job.arguments[-1], ahead=ahead, body=body)
+    return None
+
+
 def _reading(state: AppState, form: StartForm) -> Reading:
     if not form.objective and "target" not in form.more:
         return Reading()
@@ -203,11 +240,15 @@ def _objective_words(form: StartForm) -> ObjectiveWords:
     return ObjectiveWords(text=form.objective, target=form.more.get("target"), yes=bool(form.more.get("yes")), **limits)
 
 
+def _reader(form: StartForm) -> str:
+    """Return the model that reads the objective in the run: the optimizer's."""
+    return form.more.get("optimizer_model") or form.named_model
+
+
 def _reading_price(state: AppState, form: StartForm) -> float | None:
     try:
-        environment = _environment(state, form.named_model)
-        words, judge = _objective_words(form), form.prompt(state)
-        return price_reading(state.workspace, words, judge, form.named_model, environment)
+        environment, words, judge = _environment(state, _reader(form)), _objective_words(form), form.prompt(state)
+        return price_reading(state.workspace, words, judge, _reader(form), environment)
     except JudgewrightError:
         return None
 
@@ -236,5 +277,6 @@ ADDRESSES = (
     Address("/start/run", run, "POST"),
     Address("/start/measure", measure, "POST"),
     Address("/start/ask", ask_model, "POST"),
+    AsyncAddress("/start/ask/{job}/live", model_reading_live),
     AsyncAddress("/start/upload", upload, "POST"),
 )

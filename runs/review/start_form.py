@@ -72,6 +72,8 @@ class StartForm:
     other: str = ""
     """A model that is not in the list."""
     objective: str = ""
+    asked: str = ""
+    """The job in which a model reads the objective."""
     more: Mapping[str, str] = field(default_factory=dict[str, str])
     """What was typed into the other fields; a flag is `yes`."""
 
@@ -84,7 +86,9 @@ class StartForm:
             values = dict(request.query_params)
         usual = {shown.name: shown.default for fields in form_fields().values() for shown in fields}
         return cls(
-            **{name: values.get(name, "").strip() for name in ("data", "judge", "model", "other", "objective")},
+            **{
+                name: values.get(name, "").strip() for name in ("data", "judge", "model", "other", "objective", "asked")
+            },
             more={
                 name: value.strip()
                 for name, value in values.items()

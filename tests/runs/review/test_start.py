@@ -254,16 +254,29 @@ def test_measuring_first_shows_slice_and_costs_beside_the_next_plan(desk: TestCl
     assert "What an answer costs" in planned
 
 
-def test_the_models_reading_is_a_job_with_its_price_on_the_button(desk: TestClient, root: Path, rows: bytes) -> None:
+def test_how_the_model_reads_it_stands_on_the_page_and_its_price_on_the_button(
+    desk: TestClient, root: Path, rows: bytes
+) -> None:
     """A dash at the beginning of an objective is no option."""
     send(desk, "rows.jsonl", rows)
     assert re.search(r"How the model reads it[^<]*\(at most \$0\.0000\)", desk.get("/start", params=form()).text)
+    asked = desk.post("/start/ask", data=form(), headers=HEADERS).text
+    job = settled(root)
+    assert f'name="asked" value="{job.job_id}"' in asked
+    assert f'data-stream="/start/ask/{job.job_id}/live"' in asked
+    told = desk.get(f"/start/ask/{job.job_id}/live").text
+    for shown in (told, desk.post("/start/plan", data=form(asked=job.job_id), headers=HEADERS).text):
+        assert "Raise precision by making fewer false positives; recall may fall by at most 5 points." in shown
+        assert "<b>Its loss:</b> <code>" in shown
+    assert told.endswith("event: end\ndata: \n\n")
+    assert "Its loss" not in desk.get("/start", params=form(asked="nothing")).text
     objective = f"--out={root / 'x'} raise precision"
     desk.post("/start/ask", data=form(objective=objective), headers=HEADERS)
     job = settled(root)
     assert job.arguments[-2:] == ("--", objective)
     # The sentence is read, and asked about, by the command itself.
     assert (job.state, job.exit_code) == ("failed", 2)
+    assert "Not read by the model" in desk.get("/start", params=form(objective=objective, asked=job.job_id)).text
     assert not (root / "x").exists()
 
 
