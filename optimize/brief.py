@@ -73,6 +73,8 @@ class Brief:
     """What kind of change is wanted; None for any."""
     other: Attempt | None = None
     """The prompt to compare with: for a repair the one before it, for a merge the other survivor."""
+    in_use: JudgedDataset | None = None
+    """Training rows with the verdicts of the prompt in use, to which guards refer; None where that is this prompt."""
     budget: int = BUDGET
     """Tokens of the document beside the judge's prompt."""
     explanation: str | None = None
@@ -150,8 +152,9 @@ class Brief:
     def _document(self) -> _Document:
         pages = _Pages(self)
         goal = pages.add(describe_goal(self.goal, self.prompt))
+        standing = describe_standing(self.train, self.inside, self.goal, self.in_use)
         sections = [
-            pages.add(f"# Where it stands, on training rows\n{describe_standing(self.train, self.inside, self.goal)}"),
+            pages.add(f"# Where it stands, on training rows\n{standing}"),
             pages.add(f"# The loss\n{describe_loss(self.goal.loss, self.train.judged, whole=bool(self.inside.all()))}"),
         ]
         role = pages.add(f"# Wanted now\n{_ROLES[self.role]}") if self.role else ""
@@ -169,6 +172,7 @@ def build_brief(
     past: Sequence[Attempt] = (),
     role: Role | None = None,
     other: Attempt | None = None,
+    in_use: JudgedDataset | None = None,
     budget: int = BUDGET,
     explanation: str | None = None,
 ) -> Brief:
@@ -181,6 +185,7 @@ def build_brief(
         past: Earlier candidates, oldest first.
         role: What kind of change is wanted.
         other: The prompt to compare with, for a repair or a merge.
+        in_use: Training rows with the verdicts of the prompt in use, where this is another one: guards refer to it.
         budget: Tokens beside the judge's prompt.
         explanation: The column with annotators' reasons.
 
@@ -195,6 +200,7 @@ def build_brief(
         past=tuple(past),
         role=role,
         other=other,
+        in_use=in_use,
         budget=budget,
         explanation=explanation,
     )

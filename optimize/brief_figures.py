@@ -32,13 +32,14 @@ def describe_wish(goal: Goal) -> str:
     return f"Objective, in the person's words: {wish}\nRead as: {read}" if wish else f"Objective: {read}"
 
 
-def describe_standing(train: Trial, inside: BoolArray, goal: Goal) -> str:
+def describe_standing(train: Trial, inside: BoolArray, goal: Goal, in_use: JudgedDataset | None = None) -> str:
     """Say what the judge gets right and wrong, in the slice and outside it, and what each metric is.
 
     Args:
         train: Training rows with the prompt's verdicts.
         inside: Whether each scored row is in the slice; shape (n,).
         goal: What the run works towards.
+        in_use: Training rows with the verdicts of the prompt in use, to which guards refer, where this is another one.
     """
     judged, losses = train.judged, train.losses
     lines: list[str] = []
@@ -51,12 +52,19 @@ def describe_standing(train: Trial, inside: BoolArray, goal: Goal) -> str:
     objective = goal.objective
     margins = {guard.metric: guard.margin for guard in objective.guards}
     floors = {floor.metric: floor.value for floor in objective.floors}
+    rows = {row.id for row in judged.rows}
+    same_rows = in_use and in_use.only([i for i, row in enumerate(in_use.dataset.rows) if row.id in rows])
     for metric in objective.metrics:
         now = point(metric, *judged.compared(metric)) if len(judged.rows) else None
         said = f"{metric} is {'not defined' if now is None else f'{now:.3f}'} on these rows"
         if metric == objective.target:
             said += f"; it is to {'fall' if metric in LOWER_IS_BETTER else 'rise'}"
-        if metric in margins and metric in LOWER_IS_BETTER:
+        before = point(metric, *same_rows.compared(metric)) if same_rows and len(same_rows.rows) else None
+        if metric in margins and before is not None:
+            limit = before + margins[metric] if metric in LOWER_IS_BETTER else before - margins[metric]
+            bound = "most" if metric in LOWER_IS_BETTER else "least"
+            said += f"; the prompt in use has {before:.3f}, and a new one has to have {limit:.3f} at {bound}"
+        elif metric in margins and metric in LOWER_IS_BETTER:
             said += f"; under a new prompt it may be at most {margins[metric]:g} higher"
         elif metric in margins:
             said += f"; a new prompt may lose at most {100 * margins[metric]:g} points of it"

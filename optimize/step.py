@@ -187,7 +187,7 @@ class Step:
             entry.prompt = prompt
 
     def _brief(self, plan: Plan) -> Brief:
-        prompt = plan.parent.prompt
+        prompt, first = plan.parent.prompt, self.state.first.prompt
         other = plan.other
         if plan.role == "repair":
             other = self.state.current
@@ -198,6 +198,7 @@ class Step:
             past=[self._with_rows(attempt) for attempt in self.state.past],
             role=plan.role,
             other=None if other is None else self._attempt(other),
+            in_use=None if prompt.version == first.version else self.state.known(first),
             budget=self.run.settings.brief_tokens,
             explanation=self.run.settings.explanation,
         )

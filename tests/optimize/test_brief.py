@@ -194,6 +194,15 @@ def test_a_prompt_is_compared_with_another(role: str) -> None:
     assert text.rstrip().endswith(".")
 
 
+def test_a_guard_is_told_against_the_prompt_in_use() -> None:
+    """A prompt that has already lost recall may not lose as much again."""
+    rows, goal = rows_of([0, 1, 0, 1] * 5), goal_of()
+    in_use, parent = judged_of(rows, [3, 3, 3, 3] * 5), judged_of(rows[:8], [0, 3, 0, 0] * 2)
+    text = build_brief(PROMPT, parent, goal=goal, in_use=in_use).text()
+    assert "recall is 0.500 on these rows; the prompt in use has 1.000, and a new one has to have 0.950 at least." in text
+    assert "a new prompt may lose at most 5 points of it" in build_brief(PROMPT, in_use, goal=goal).text()
+
+
 def test_dealt_briefs_share_the_errors_out() -> None:
     """Every error is in exactly one share, no share is without one, the figures stay."""
     whole = brief_of([0, 1] * 5, [3, 0] * 5)
