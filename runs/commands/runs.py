@@ -93,7 +93,9 @@ def show(run: str, workspace: Workspace, as_json: bool) -> None:
         say_prompt_diff(summary.before, summary.after)
     say(f"\n{calls.done} calls answered, {calls.attempts} attempts, {calls.failed} given up")
     if calls.in_doubt:
-        say(f"{calls.in_doubt} attempts were sent and never answered; they may have been charged")
+        handed_over = record.config.get("via", "live") != "live"
+        meaning = "were handed over and are not answered yet" if handed_over else "were sent and never answered"
+        say(f"{calls.in_doubt} attempts {meaning}; they may have been charged")
 
 
 DIRECTIONS: dict[str, FlipDirection] = {"right": "became right", "wrong": "became wrong"}

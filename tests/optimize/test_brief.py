@@ -199,7 +199,9 @@ def test_a_guard_is_told_against_the_prompt_in_use() -> None:
     rows, goal = rows_of([0, 1, 0, 1] * 5), goal_of()
     in_use, parent = judged_of(rows, [3, 3, 3, 3] * 5), judged_of(rows[:8], [0, 3, 0, 0] * 2)
     text = build_brief(PROMPT, parent, goal=goal, in_use=in_use).text()
-    assert "recall is 0.500 on these rows; the prompt in use has 1.000, and a new one has to have 0.950 at least." in text
+    assert (
+        "recall is 0.500 on these rows; the prompt in use has 1.000, and a new one has to have 0.950 at least." in text
+    )
     assert "a new prompt may lose at most 5 points of it" in build_brief(PROMPT, in_use, goal=goal).text()
 
 

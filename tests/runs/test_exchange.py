@@ -301,6 +301,8 @@ def test_a_run_that_is_resumed_prints_what_is_new(rows: str, capsys: pytest.Capt
     out, err = resumed()
     assert out == ""
     assert [line.partition(" ")[0] for line in err] == ["waiting", "hint:"]
+    main(["runs", "show", "latest"])
+    assert "were handed over and are not answered yet" in capsys.readouterr().out
     outs: list[str] = []
     while err[0].startswith("waiting"):
         answer(Path("x"))
