@@ -1,16 +1,24 @@
 """What a person decides on the page, and that nothing passes the gate unseen."""
 
+import os
 import re
+import signal
+import subprocess
+import sys
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 
+import httpx
 from starlette.testclient import TestClient
 
 from judgewright.judges import Registry
 from judgewright.optimize.events import write_event
 from judgewright.runs.actions import read_optimization
 from judgewright.runs.config import Environment
-from judgewright.runs.store import JobQueue, RunConfig, Workspace, get_run, list_runs, open_proposer
+from judgewright.runs.store import HoldoutLedger, JobQueue, RunConfig, Workspace, get_run, list_runs, open_proposer
 
 from .conftest import ATTACK, GOOD, HARMFUL, OURS, Made, retold, settled
 
@@ -162,3 +170,65 @@ def test_the_same_decision_twice_is_one_job(desk: TestClient, own: Made) -> None
     assert len({answer.headers["location"] for answer in answers}) == 1
     settled(own.root)
     assert len(JobQueue(own.root, Environment().jobs_key).list()) == 1
+
+
+@contextmanager
+def served(own: Made) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Serve the workspace in a process that may be killed; yield it with its link."""
+    serve = "from judgewright.runs.commands.review import review; review()"
+    command = [sys.executable, "-c", serve, "--port", "0", "--workspace", str(own.root)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        try:
+            yield server, server.stdout.readline().strip()
+        finally:
+            server.kill()
+
+
+@contextmanager
+def open_tab(link: str) -> Iterator[httpx.Client]:
+    """Follow the link as a browser does."""
+    origin = link.partition("/?")[0]
+    headers = {"origin": origin, "sec-fetch-site": "same-origin"}
+    with httpx.Client(base_url=origin, headers=headers, timeout=300) as tab:
+        tab.get(link)
+        yield tab
+
+
+def test_two_tabs_a_terminal_and_a_killed_server_make_each_thing_once(own: Made) -> None:
+    """Two tabs accept and ask, a terminal rejects, server and worker are killed: one decision, one question."""
+    with Workspace(own.root) as place:
+        run = read_optimization(place, own.run_id)
+        diff, holdout = run.diff(), run.split.seals["holdout"] if run.split else ""
+        looks = len(HoldoutLedger(place.database).looks(holdout))
+        runs = [info.run_id for info in list_runs(place.database)]
+    assert diff is not None
+    taken = [str(h.number) for h in diff.hunks if HARMFUL not in h.new]
+    decision = {"verb": "accept", "hunk": taken, "who": "Ada", "comment": ""}
+    start = {"data": "rows.jsonl", "judge": "groundedness", "model": "simulated", "objective": "raise precision"}
+    sent = [(f"/runs/{own.run_id}/decide", decision), ("/start/ask", start)]
+    reject = ["reject", own.run_id, "--workspace", str(own.root), "--by", "terminal"]
+    with served(own) as (server, link), open_tab(link) as a, open_tab(link) as b, ThreadPoolExecutor(4) as pool:
+        terminal = subprocess.Popen([sys.executable, "-m", "judgewright", *reject], stderr=subprocess.PIPE)
+        answers = [pool.submit(tab.post, path, data=form) for path, form in sent for tab in (a, b)]
+        assert [answer.result().status_code for answer in answers] == [303, 303, 200, 200]
+        server.kill()
+    queue = JobQueue(own.root, Environment().jobs_key)
+    while not any(job.pid for job in queue.list()):
+        time.sleep(0.02)
+    os.kill(next(job.pid for job in queue.list() if job.pid), signal.SIGKILL)
+    with served(own) as (_, link), open_tab(link) as tab:
+        settled(own.root)
+        assert tab.post(sent[0][0], data=sent[0][1]).status_code == 303
+        settled(own.root)
+    terminal.communicate()
+    accepted, read, again = queue.list()
+    assert (read.state, again.state) == ("done", "failed")
+    with Workspace(own.root) as place:
+        (verdict,) = read_optimization(place, own.run_id).reviews
+        new = [info for info in list_runs(place.database) if info.run_id not in runs]
+        spent = len(HoldoutLedger(place.database).looks(holdout)) - looks
+    assert (verdict.verb == "accepted") == accepted.good == (terminal.returncode != 0)
+    assert f"already {verdict.verb}" in again.message
+    assert spent <= 1
+    assert sorted(info.kind for info in new) == ["hunks"] * spent + ["loss"]
