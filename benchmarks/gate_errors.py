@@ -20,8 +20,9 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 
@@ -41,6 +42,7 @@ F1 = read_objective("", target="f1")
 ACCURACY = read_objective("", target="accuracy")
 GUARDED = read_objective("", target="precision", guards=("recall:-0.05",))
 EDITS = 200
+Pair = tuple[JudgedDataset, JudgedDataset]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,102 +105,119 @@ FILES = {
 }
 
 
+def accepts_few(
+    said: str, draw: Callable[[np.random.Generator], Pair], objective: Objective, runs: int, seed: int
+) -> bool:
+    """Take first looks at pairs of equal judges, print what was decided, and say whether few enough were accepted."""
+    rng = np.random.default_rng(seed)
+    outcomes = Counter(decide(*draw(rng), objective, alpha=alpha_of_look(1)).outcome for _ in range(runs))
+    print(f"{said}: {', '.join(f'{outcomes[o]} {o}' for o in ('accepted', 'refused', 'undecided'))}", flush=True)
+    return outcomes["accepted"] <= 33 * runs / 500
+
+
 def alike(runs: int) -> bool:
     """Compare judges of one quality; print how many were accepted."""
-    good = True
-    for name, (file, group, positive) in FILES.items():
-        drawn = real_rows(file, group, positive)
+
+    def pair(drawn: Drawn, kind: str, rng: np.random.Generator) -> Pair:
         count = int(drawn.groups.max()) + 1
-        for kind in ("asked twice", "two wordings"):
-            rng, outcomes = np.random.default_rng(1), Counter[str]()
-            for _ in range(runs):
-                spread = rng.normal(0, 1, count)
-                own = 0.0 if kind == "asked twice" else 0.7
-                sides = [drawn.judged(noisy(drawn, spread + rng.normal(0, own, count), rng)) for _ in range(2)]
-                outcomes[decide(*sides, F1, alpha=alpha_of_look(1)).outcome] += 1
-            good &= outcomes["accepted"] <= 33 * runs / 500
-            print(f"alike: {name:18} {len(drawn.labels):>5,} rows, {count:>3} groups, {kind:12}: ", end="")
-            print(", ".join(f"{outcomes[o]} {o}" for o in ("accepted", "refused", "undecided")), flush=True)
-    return good
+        spread = rng.normal(0, 1, count)
+        own = 0.0 if kind == "asked twice" else 0.7
+        one, other = (drawn.judged(noisy(drawn, spread + rng.normal(0, own, count), rng)) for _ in range(2))
+        return one, other
+
+    return on_real_rows("alike", ("asked twice", "two wordings"), pair, F1, runs, seed=1)
 
 
 def honest(runs: int) -> bool:
     """Compare judges of one quality and one calibration by the Brier score; print how many were accepted."""
+
+    def pair(drawn: Drawn, kind: str, rng: np.random.Generator) -> Pair:
+        count = int(drawn.groups.max()) + 1
+        spread, errs = rng.normal(0, 1, count), rng.normal(0, 1, count)
+        shared = noisy(drawn, spread, rng)
+
+        def side() -> JudgedDataset:
+            decisions = shared
+            if kind == "two wordings":
+                decisions = noisy(drawn, spread + rng.normal(0, 0.7, count), rng)
+            # Surer in some groups than in others, and overconfident on the whole.
+            logits = 2.2 + (errs + rng.normal(0, 0.7, count))[drawn.groups] + rng.normal(0, 0.5, len(decisions))
+            return drawn.judged(decisions, 0.5 + 0.5 / (1 + np.exp(-logits)))
+
+        return side(), side()
+
+    # The same verdicts with another confidence, and other verdicts too.
     objective = replace(read_objective("", target="brier"), guards=())
+    return on_real_rows("honest", ("confidence alone", "two wordings"), pair, objective, runs, seed=3)
+
+
+def on_real_rows(
+    said: str,
+    kinds: Sequence[str],
+    pair: Callable[[Drawn, str, np.random.Generator], Pair],
+    objective: Objective,
+    runs: int,
+    seed: int,
+) -> bool:
+    """Compare pairs of each kind on the labels and groups of each of `FILES`."""
     good = True
     for name, (file, group, positive) in FILES.items():
         drawn = real_rows(file, group, positive)
-        count = int(drawn.groups.max()) + 1
-        # The same verdicts with another confidence, and other verdicts too.
-        for kind in ("confidence alone", "two wordings"):
-            rng, outcomes = np.random.default_rng(3), Counter[str]()
-            for _ in range(runs):
-                spread, errs = rng.normal(0, 1, count), rng.normal(0, 1, count)
-                shared = noisy(drawn, spread, rng)
-                sides = []
-                for _ in range(2):
-                    said = shared
-                    if kind == "two wordings":
-                        said = noisy(drawn, spread + rng.normal(0, 0.7, count), rng)
-                    # Surer in some groups than in others, and overconfident on the whole.
-                    own = 2.2 + (errs + rng.normal(0, 0.7, count))[drawn.groups] + rng.normal(0, 0.5, len(said))
-                    sides.append(drawn.judged(said, 0.5 + 0.5 / (1 + np.exp(-own))))
-                outcomes[decide(*sides, objective, alpha=alpha_of_look(1)).outcome] += 1
-            good &= outcomes["accepted"] <= 33 * runs / 500
-            print(f"honest: {name:18} {len(drawn.labels):>5,} rows, {count:>3} groups, {kind:16}: ", end="")
-            print(", ".join(f"{outcomes[o]} {o}" for o in ("accepted", "refused", "undecided")), flush=True)
+        rows = f"{len(drawn.labels):>5,} rows, {int(drawn.groups.max()) + 1:>3} groups"
+        for kind in kinds:
+            title = f"{said}: {name:18} {rows}, {kind:16}"
+            good &= accepts_few(title, partial(pair, drawn, kind), objective, runs, seed)
     return good
 
 
 def choices(runs: int) -> bool:
     """Compare judges of one quality that choose among classes; print how many were accepted for each target."""
-    scale = OutputScale(kind="choice", labels=("orders", "support", "stock", "staff", "other"))
-    shares, good = (0.45, 0.25, 0.16, 0.10, 0.04), True
+    recall = Objective(
+        text="", target="recall[stock]", direction=None, guards=(Guard(metric="f1_macro_grades", margin=0.05),)
+    )
     objectives = {
         "macro F1": Objective(text="", target="f1_macro_grades", direction=None),
         "accuracy": Objective(text="", target="accuracy_grades", direction=None),
-        "recall of a class, macro F1 guarded": Objective(
-            text="",
-            target="recall[stock]",
-            direction=None,
-            guards=(Guard(metric="f1_macro_grades", margin=0.05),),
-        ),
+        "recall of a class, macro F1 guarded": recall,
     }
+    good = True
     for n, each in ((240, 1), (600, 1), (600, 3)):
         for name, objective in objectives.items():
-            rng, outcomes = np.random.default_rng(2), Counter[str]()
-            for _ in range(runs):
-                labels, groups = rng.choice(5, n, p=shares), np.arange(n) // each
-                columns = {f"c{k}": rng.integers(0, k, n).tolist() for k in (2, 3, 5)}
-                rows = tuple(
-                    Row(
-                        id=str(i),
-                        inputs={},
-                        label=float(labels[i]),
-                        group=f"g{groups[i]}",
-                        meta={column: values[i] for column, values in columns.items()},
-                    )
-                    for i in range(n)
-                )
-                # The classes that a wrong row may be called: what a row resembles is the same for both judges.
-                like = (labels + rng.integers(1, 5, n)) % 5
-                spread = rng.normal(0, 1, groups[-1] + 1)
-                sides = []
-                for _ in range(2):
-                    own = spread + rng.normal(0, 0.7, len(spread))
-                    wrong = rng.random(n) < 1 / (1 + np.exp(1.4 - own[groups]))
-                    codes = np.where(wrong, like, labels).tolist()
-                    answers = tuple(
-                        Verdict(row_id=row.id, score=float(code), positive=code >= 1)
-                        for row, code in zip(rows, codes, strict=True)
-                    )
-                    dataset = Dataset(rows=rows, labels=scale)
-                    sides.append(JudgedDataset(dataset=dataset, answers=answers, scale=scale))
-                outcomes[decide(*sides, objective, alpha=alpha_of_look(1)).outcome] += 1
-            good &= outcomes["accepted"] <= 33 * runs / 500
-            print(f"choices: {n} rows in {n // each} groups, {name}: ", end="")
-            print(", ".join(f"{outcomes[o]} {o}" for o in ("accepted", "refused", "undecided")), flush=True)
+            title = f"choices: {n} rows in {n // each} groups, {name}"
+            good &= accepts_few(title, partial(choosing_pair, n, each), objective, runs, seed=2)
     return good
+
+
+def choosing_pair(n: int, each: int, rng: np.random.Generator) -> Pair:
+    """Draw two judges of one quality on n rows of five classes, in groups of `each`."""
+    scale = OutputScale(kind="choice", labels=("orders", "support", "stock", "staff", "other"))
+    labels, groups = rng.choice(5, n, p=(0.45, 0.25, 0.16, 0.10, 0.04)), np.arange(n) // each
+    columns = {f"c{k}": rng.integers(0, k, n).tolist() for k in (2, 3, 5)}
+    rows = tuple(
+        Row(
+            id=str(i),
+            inputs={},
+            label=float(labels[i]),
+            group=f"g{groups[i]}",
+            meta={column: values[i] for column, values in columns.items()},
+        )
+        for i in range(n)
+    )
+    dataset = Dataset(rows=rows, labels=scale)
+    # The classes that a wrong row may be called: what a row resembles is the same for both judges.
+    like = (labels + rng.integers(1, 5, n)) % 5
+    spread = rng.normal(0, 1, groups[-1] + 1)
+
+    def side() -> JudgedDataset:
+        own = spread + rng.normal(0, 0.7, len(spread))
+        wrong = rng.random(n) < 1 / (1 + np.exp(1.4 - own[groups]))
+        codes = np.where(wrong, like, labels).tolist()
+        answers = tuple(
+            Verdict(row_id=row.id, score=float(code), positive=code >= 1) for row, code in zip(rows, codes, strict=True)
+        )
+        return JudgedDataset(dataset=dataset, answers=answers, scale=scale)
+
+    return side(), side()
 
 
 def real_pairs() -> Iterator[tuple[str, str, str, JudgedDataset, JudgedDataset]]:
