@@ -291,6 +291,8 @@ def optimize(
     slice: str = "auto",
     steps: int = 15,
     proposer: str = "textgrad",
+    editable: Sequence[str] = (),
+    explanation: str | None = None,
     optimizer_model: str | None = None,
     budget: str | None = None,
     seed: int = 0,
@@ -313,7 +315,10 @@ def optimize(
         split_column: A column that says of each row whether it is of train, validation (dev) or test; test is sealed.
         slice: `auto`, `all`, a saved slice's file, or conditions such as `dataset = ragtruth`.
         steps: Optimizer steps.
-        proposer: Who writes the new prompt: `textgrad`, `gepa`, `mipro`, `fewshot` or `rewrite`.
+        proposer: Who writes the new prompt: `textgrad`, `gepa`, `mipro`, `fewshot`, `guidelines` or `rewrite`.
+        editable: Parts of the prompt that may change, of `criteria`, `anchors`, `system`, `examples`, `reply`; the
+            criteria unless given.
+        explanation: The column with annotators' reasons, which the optimizer model reads; `guidelines` needs it.
         optimizer_model: The model that writes loss and criteria; the judge's unless given.
         budget: Dollars such as `5.00`, or tokens such as `200000tokens`.
         seed: Of minibatches and resamples; never of the split.
@@ -352,6 +357,8 @@ def optimize(
             slice=slice if slice in ("auto", "all") else str(read_slice(slice, saved_slices(opened))),
             steps=steps,
             proposer=proposer,
+            editable=tuple(editable),
+            explanation=explanation,
             optimizer_model=optimizer_model,
             budget=budget,
             seed=seed,

@@ -259,6 +259,17 @@ def test_a_prescribed_split_and_a_floor_are_followed(here: Path) -> None:
     assert holdout_of(run) == len(sealed)
 
 
+def test_what_may_change_and_peoples_reasons_are_passed_on(here: Path) -> None:
+    """`editable` and `explanation` mean what the options mean, and are refused as these are."""
+    settings = {"objective": "raise precision", "model": "simulated", "steps": 0, "workspace": here}
+    rows = [{**row, "why": f"reason {i}"} for i, row in enumerate(ROWS)]
+    run = jw.optimize("groundedness", rows, editable=["criteria", "anchors"], explanation="why", **settings)
+    config = run.summary.record.config
+    assert (config["editable"], config["explanation"]) == (["criteria", "anchors"], "why")
+    with pytest.raises(InputError, match="'threshold' is not a part that may change"):
+        jw.optimize("groundedness", rows, editable=["threshold"], **settings)
+
+
 def test_a_guard_is_a_loss_allowed_however_it_is_written() -> None:
     """`recall:-0.05`, `recall:0.05` and `recall=0.05` mean the same."""
     guards = [read_guard(text) for text in ("recall:-0.05", "recall:0.05", "recall=0.05", "recall=-0.05")]
