@@ -380,7 +380,8 @@ class Exchange:
         return Waiting(
             message,
             awaits={**awaits, "notes": list(notes)},
-            hint=f"answer them as {shown(folder / README)} says, and put the reply files into {shown(folder)}",
+            hint=f"answer them as {shown(folder / README)} says, and put the reply files into {shown(folder)}; "
+            "the same command, or `runs resume`, goes on then",
         )
 
 

@@ -82,6 +82,7 @@ def test_the_same_command_again_goes_on_with_the_replies(rows: str, capsys: pyte
     code, body = run(capsys, *command)
     assert code == 3
     assert body["error"]["kind"] == "Waiting"
+    assert body["error"]["hint"].endswith("the same command, or `runs resume`, goes on then")
     awaits = body["error"]["awaits"]
     assert awaits["via"] == "files"
     (file,) = awaits["files"]
