@@ -51,7 +51,7 @@ PROPOSERS: Mapping[str, tuple[str, ...]] = {
     "gepa": (),
     "mipro": (),
     "fewshot": (),
-    "rewrite": ("--candidates", "4", "--ablate", "all"),
+    "rewrite": ("--candidates", "4"),
 }
 _REACHED = "SELECT (SELECT count(*) FROM call WHERE state = 'done'), (SELECT count(*) FROM event)"
 _POLL = 0.01

@@ -215,23 +215,6 @@ class StepTaken(RunEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pruned(RunEvent):
-    """At the end of the search, sentences that earn nothing were looked for and taken out."""
-
-    kind = "pruned"
-    version: str
-    """Of the prompt that the search ended at."""
-    sentences: tuple[Json, ...]
-    """Each with `part`, `text` and what it has `earned`: the loss more without it, None where it earns nothing."""
-    pruned: str | None = None
-    """Version of the prompt without those that earn nothing; None where there is none."""
-    loss: float | None = None
-    """Of that prompt on the validation rows."""
-    kept: bool
-    """Whether it took the other one's place."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ChancesReckoned(RunEvent):
     """The chance of each finalist to be accepted, and whether the best of them goes to the gate."""
 
@@ -513,7 +496,7 @@ class JudgeMeasured(RunEvent):
 KINDS: Mapping[str, type[RunEvent]] = {
     event.kind: event
     for event in (
-        *(Started, RowsSplit, Benchmarked, SliceChosen, LossFrozen, SearchStarted, StepTaken, Pruned),
+        *(Started, RowsSplit, Benchmarked, SliceChosen, LossFrozen, SearchStarted, StepTaken),
         *(ChancesReckoned, BestCandidate, HunksMeasured, GateDecided, ThresholdTuned, Remeasured, Reviewed),
         *(HunksRefused, GateAnswered, JudgeMeasured),
     )

@@ -37,10 +37,8 @@ from .proposers.demonstrations import MAX_CHARS
 from .proposers.guidelines import EACH, MOST_REASONS, REASON_BYTES, ROW_BYTES, RULE_BYTES
 from .proposers.textgrad import MOMENTUM
 from .proposers.texts import TEXT_LIMIT
-from .pruning import ablation_rows, most_pruned, prunes
 from .racing.schedule import RaceSettings
 from .settings import RACE_SHARE, RunSettings
-from .survivor import FINALISTS
 
 Who = Literal["judge", "optimizer", "either", "screen"]
 
@@ -92,11 +90,6 @@ class PlannedRun:
     def candidates(self) -> int:
         """Proposals of a step."""
         return self.settings.candidates_a_step
-
-    @property
-    def prunes(self) -> bool:
-        """Whether sentences that earn nothing are looked for at the end."""
-        return prunes(self.settings, self.proposer.name)
 
     @property
     def verdict_limit(self) -> int:
@@ -241,16 +234,8 @@ def bound_run(planned: PlannedRun) -> tuple[Asked, ...] | None:
         screening = _judged("screening of candidates", (looked, candidates + settings.steps, more), reply=reply)
         lines.append(replace(screening, who="screen"))
     if settings.steps:
-        # The gate judges both prompts on the holdout, the closing report both on the final rows, and the new one on
-        # the training rows; what either has answered before is cached.
-        # The finalists are judged on training rows too; one of them is on all, in the closing report.
-        others = min(FINALISTS, candidates + 1) - 1
-        lines.append(_judged("finalists on training rows", (train, others, more), reply=reply))
-        if planned.prunes:
-            # The prompt without each sentence on some rows, and without several on all.
-            some = _some(validation, min(ablation_rows(validation.calls), validation.calls))
-            pruned = (some, most_pruned(settings.steps), more)
-            lines.append(_judged("ablation", pruned, (validation, 1, more), reply=reply))
+        # The gate judges both prompts on the holdout, the closing report both on the final rows, and the finalist on
+        # the training rows, some of them before; what either has answered before is cached.
         closing = ((sealed, 1, 0), (sealed, 1, more), (train, 1, more))
         if settings.hunks:
             # Each hunk left out and added alone; both whole prompts were validated before.
@@ -290,10 +275,9 @@ def count_exchanges(planned: PlannedRun, *, judge: bool, optimizer: bool) -> int
         if planned.screened and planned.candidates > 1:
             count += settings.steps
         if settings.steps:
-            count += 1  # the finalists
+            count += 1  # the finalist
             # The gate, what it asks again, and the closing table.
             count += min(1, settings.hunks) + 1 + ROUNDS + 1
-            count += 2 * planned.prunes
     if optimizer:
         count += _loss_line(planned).calls
     match proposer:
@@ -422,7 +406,7 @@ def draw_runs(planned: PlannedRun, *, draws: int = DRAWS, seed: int = 0) -> Draw
         optimizer += 1 + rng.binomial(RETURNS, again)
     if settings.steps:
         optimizer += step.once - step.once_again + rng.binomial(step.once_again, again)
-    entered = np.zeros(draws, np.int64)
+    entered = np.zeros(draws, np.bool_)
     changed = np.zeros(draws, np.bool_)
     batch = min(settings.batch_rows(validation), train)
     new = changed
@@ -433,14 +417,10 @@ def draw_runs(planned: PlannedRun, *, draws: int = DRAWS, seed: int = 0) -> Draw
             optimizer, judge = optimizer + requests, judge + trials
         running = rng.binomial(planned.candidates, usable)
         judge += _draw_race(running, validation, rng)
-        entered += running > 0
+        entered |= running > 0
         new = (running > 0) & (rng.random(draws) < accepted)
         changed |= new
-    if planned.prunes:
-        sentences = rng.integers(0, most_pruned(settings.steps), draws, endpoint=True)
-        judge += np.where(changed, sentences * ablation_rows(validation) + validation, 0)
-    judge += np.clip(entered - changed, 0, FINALISTS - 1) * train
-    judge += np.where(changed, 2 * sealed + train, 0)
+    judge += np.where(entered, train, 0) + np.where(changed, 2 * sealed, 0)
     return Drawn(judge=judge.astype(np.int64), optimizer=optimizer.astype(np.int64))
 
 

@@ -35,7 +35,6 @@ from .holdout.ledger import remember_split, split_with_memory
 from .hunks import split_hunks
 from .losses.loss import Loss
 from .losses.objective import Objective
-from .pruning import prune
 from .search_state import SearchState
 from .settings import RunSettings, require_columns, require_judging, require_probabilities, require_probability
 from .step import Step
@@ -145,7 +144,7 @@ def benchmark_threshold(
 
 
 def search(run: RunContext, baseline: JudgedDataset) -> Archive:
-    """Search step by step: brief, propose, check, try, race, validate, keep what is better; prune at the end.
+    """Search step by step: brief, propose, check, race, keep what is better.
 
     Args:
         run: Its sealed parts give their sizes and nothing else.
@@ -159,7 +158,6 @@ def search(run: RunContext, baseline: JudgedDataset) -> Archive:
     run.services.record(SearchStarted(version=run.prompt.version, loss=first.loss, metrics=first.metrics))
     for number in range(1, run.settings.steps + 1):
         run.services.record(Step(number=number, state=state, run=run).take())
-    prune(run, state.archive)
     return state.archive
 
 

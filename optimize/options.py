@@ -114,12 +114,6 @@ class SearchOptions:
         0, "Split the diff of the new prompt into so many hunks at most, and measure each on validation.",
         low=0, high=20,
     )  # fmt: skip
-    ablate: Literal["added", "all", "none"] = _search(
-        "added",
-        "Sentences that are taken out at the end if they earn nothing: those that the run added, all of the criteria, "
-        "or none.",
-        choices=("added", "all", "none"),
-    )
     brief_tokens: int = _search(
         12_000, "Tokens of what the optimizer model is told beside the judge's prompt.", low=1_000, high=200_000
     )

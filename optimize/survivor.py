@@ -1,8 +1,8 @@
-"""What goes to the gate: the finalist with the largest chance of being accepted, or nothing.
+"""What goes to the gate: what has the largest chance of being accepted, or nothing.
 
-Finalists are judged on every open row that no brief has quoted, training rows included. Each stands there twice: under
-the rule in force, and with its threshold chosen again, cross-fitted. The prompt in use with another threshold is one of
-them: that is what a new prompt has to beat.
+The best candidate is judged on every open row that no brief has quoted, training rows included. It stands there twice:
+under the rule in force, and with its threshold chosen again, cross-fitted. The prompt in use with another threshold
+stands beside it: that is what a new prompt has to beat.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ from .holdout.look_counting import LookRequest, requested_look
 from .losses.objective import Objective
 from .threshold import NoThreshold, choose_threshold
 
-FINALISTS = 2
-"""Candidates that are judged on all selection rows."""
 SPLITS = 200
 """Times that the selection rows are cut in half to see how far choosing flatters."""
 LEAST_MEASURED = 20
@@ -66,10 +64,10 @@ class _Contender:
 
 
 def choose_survivor(run: RunContext, archive: Archive) -> Survivor | None:
-    """Reckon each finalist's chance, and choose the largest; None where there is none, or no step was asked for."""
+    """Reckon the best candidate's chance under each rule, and choose the largest; None where there is none."""
     objective, settings = run.goal.objective, run.settings
     rows = selection_rows(run, archive.quoted)
-    prompts = [run.prompt, *(finalist.prompt for finalist in archive.finalists(FINALISTS))]
+    prompts = [run.prompt, *(finalist.prompt for finalist in archive.finalists(1))]
     tables = ask_together([partial(run.judge, "selection", prompt, rows) for prompt in prompts])
     contenders: list[_Contender] = []
     inside = None if run.goal.target.predicate is None else run.goal.target.member(rows)

@@ -31,7 +31,6 @@ from ...optimize.events import (
     GateDecided,
     HunksMeasured,
     LossFrozen,
-    Pruned,
     Remeasured,
     Reviewed,
     RowsSplit,
@@ -155,8 +154,6 @@ class RunSummary:
     """The loss."""
     search_start = _Last(SearchStarted)
     """The first prompt on the validation rows."""
-    pruned = _Last(Pruned)
-    """What was taken out at the end of the search."""
     best = _Last(BestCandidate)
     """What the search ended with."""
     hunks = _Last(HunksMeasured)

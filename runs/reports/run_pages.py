@@ -30,7 +30,7 @@ from .gate_sentences import (
     gate_changes,
 )
 from .numbers import NONE, count, interval, moment, number, percent, price, signed
-from .search_report import archive_table, describe_origin, describe_pruned
+from .search_report import archive_table, describe_origin
 from .terminal_report import missed_targets, ordered_metrics, slice_heading
 
 if TYPE_CHECKING:
@@ -103,7 +103,6 @@ def _values(run: RunSummary, flips: Flips) -> dict[str, object]:
         sentences = describe_limits(evidence) + describe_unanswered(evidence)
     return {
         "archive": archive_table(run.best.archive if run.best else None),
-        "pruned": describe_pruned(run.pruned) if run.pruned else [],
         "origin": describe_origin,
         "made_by": f"Judgewright {version('judgewright')}",
         "run": run,

@@ -1,10 +1,10 @@
-"""What a search found, in words and lines: the roles of proposals, the archive, and what was taken out at the end."""
+"""What a search found, in words and lines: the roles of proposals and the archive."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...optimize.events import Json, ProposalRecord, Pruned, StepTaken
+from ...optimize.events import Json, ProposalRecord, StepTaken
 from .numbers import NONE, number, signed
 
 
@@ -42,13 +42,3 @@ def archive_table(archive: Sequence[Json] | None) -> tuple[tuple[str, ...], list
         loss = NONE if one["loss"] is None else signed(one["loss"])
         lines.append((one["version"], str(one["step"]), one["role"] or NONE, str(one["rows"]), loss, *changes))
     return ("candidate", "step", "role", "rows", "loss", *metrics), lines
-
-
-def describe_pruned(event: Pruned) -> list[str]:
-    """Say which sentences earn nothing, and what became of the prompt without them."""
-    idle = [one for one in event.sentences if one["earned"] is None]
-    lines = [f"{len(idle)} of {len(event.sentences)} additions to {event.version} earn nothing on validation rows"]
-    if event.pruned is not None:
-        ending = "takes its place" if event.kept else "costs more, and is not taken"
-        lines[0] += f"; without them it is {event.pruned}, validation loss {number(event.loss, 4)}: it {ending}"
-    return [*lines, *(f"earns nothing: {' '.join(one['text'].split())}" for one in idle)]

@@ -18,7 +18,6 @@ from ...optimize.events import (
     Json,
     LossFrozen,
     ProposalRecord,
-    Pruned,
     Remeasured,
     Reviewed,
     RowsSplit,
@@ -42,7 +41,7 @@ from .gate_sentences import (
 )
 from .numbers import NONE, count, interval, number, p_value, percent, signed, step_result
 from .objective_report import say_objective
-from .search_report import archive_table, describe_origin, describe_pruned, seen_part
+from .search_report import archive_table, describe_origin, seen_part
 
 Payload = Mapping[str, Any]  # Any: JSON out of the journal
 METRIC_ORDER = (
@@ -303,11 +302,6 @@ def _say_details(proposal: ProposalRecord) -> None:
         say(f"           {inline(proposal.reason)}")
 
 
-def _pruned(event: Pruned) -> None:
-    for line in describe_pruned(event):
-        say(f"  {inline(line)}")
-
-
 def _decision(event: GateDecided) -> None:
     decision, evidence = event.decision, event.decision.evidence
     say(f"\n5. Gate, on the holdout: {decision.outcome.upper()}")
@@ -473,7 +467,6 @@ _SAY: Mapping[str, Callable[[Any], None]] = {  # Any: the event of that kind
     LossFrozen.kind: _loss,
     SearchStarted.kind: _validation,
     StepTaken.kind: _step,
-    Pruned.kind: _pruned,
     ChancesReckoned.kind: _chance,
     HunksMeasured.kind: _hunks,
     GateDecided.kind: _decision,

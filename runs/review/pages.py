@@ -13,7 +13,7 @@ from ...optimize.events import JudgeMeasured, ProposalRecord, StepTaken
 from ...optimize.word_diff import Piece, diff_words
 from ..actions.run_summary import RunSummary
 from ..reports import charts
-from ..reports.search_report import archive_table, describe_origin, describe_pruned
+from ..reports.search_report import archive_table, describe_origin
 from .app_state import AppState
 from .bench_pages import bench
 from .progress import progress_of
@@ -43,7 +43,6 @@ def render_run(state: AppState, summary: RunSummary) -> str:
         pictures=charts.run_charts(summary, yes_or_no=not among_labels),
         steps=_steps(summary),
         archive=archive_table(summary.best.archive if summary.best else None),
-        pruned=describe_pruned(summary.pruned) if summary.pruned else [],
         looks=state.looks(summary),
         **progress_of(state, summary),
     )

@@ -90,7 +90,7 @@ def test_every_event_of_november_2026_is_read_and_written_back(tmp_path: Path) -
                 assert (event.format, event.decision.evidence.unanswered) == (1, 0)
             if isinstance(event, Remeasured):
                 assert (event.format, event.includes_sealed_rows) == (1, event.after is not None)
-    assert kinds == KINDS.keys() - {"decided", "refused", "gated", "pruned", "chance", "measured"}
+    assert kinds == KINDS.keys() - {"decided", "refused", "gated", "chance", "measured"}
 
 
 def test_a_kind_of_another_version_is_none_and_a_missing_field_is_named() -> None:

@@ -98,7 +98,6 @@ def made(rows: Dataset, seed: int, proposer: Proposer | None = None, **changes: 
         steps=rng.randint(0, 4),
         candidates=rng.choice((0, 1, 3)),
         batch=rng.choice((1, 12, 256)),
-        ablate=rng.choice(("added", "all", "none")),
         slice=rng.choice(["auto", "all"]),
         shares=rng.choice([(30, 20, 30, 20), (25, 25, 25, 25), (40, 30, 30, 0), (20, 50, 20, 10)]),
         seed=seed,
@@ -290,7 +289,6 @@ def test_the_worst_run_comes_close_to_the_bound(rows: Dataset) -> None:
         steps=3,
         batch=28,
         slice="all",
-        ablate="none",
         unguided=False,
         look_anyway=True,
         shares=(30, 20, 30, 20),
@@ -317,7 +315,7 @@ def test_the_worst_run_comes_close_to_the_bound(rows: Dataset) -> None:
 def test_a_judge_that_answers_no_sealed_row_is_asked_again_within_the_bound(rows: Dataset) -> None:
     """Every holdout row on both sides, three times more: exactly what the bound has for it."""
     run = made(
-        rows, 1, TextGrad(), steps=3, batch=28, slice="all", ablate="none", unguided=False, shares=(30, 20, 30, 20),
+        rows, 1, TextGrad(), steps=3, batch=28, slice="all", unguided=False, shares=(30, 20, 30, 20),
         look_anyway=True,
     )  # fmt: skip
     parts = split_dataset(rows, shares=run.settings.shares)

@@ -111,7 +111,6 @@ def test_every_other_setting_comes_back(tmp_path: Path, monkeypatch: pytest.Monk
         keep=("d", "e"),
         shares=(40, 20, 30, 10),
         by="lang",
-        ablate="none",
         brief_tokens=4_000,
         explanation="why",
         seed=7,
