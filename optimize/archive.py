@@ -1,12 +1,11 @@
 """The candidates of a search that no other beats in everything: the loss, and every metric that may not fall.
 
-A candidate that lowers the loss and breaks a guard stays, as the parent of a repair. Two candidates are compared on the
-validation rows that both answered, because a race stops early for most of them.
+Two candidates are compared on the validation rows that both answered, because a race stops early for most of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -146,23 +145,6 @@ class Archive:
             if member is not self.first and not (rank.stopped and rank.cost >= 0):
                 ranked.append((rank, member))
         return [member for _, member in sorted(ranked, key=lambda one: one[0])][:most]
-
-    def to_repair(self, *, holds: Callable[[Candidate], bool], tried: Collection[str] = ()) -> Candidate | None:
-        """Return the member of least loss that beats the current prompt's and breaks a guard; None where none does.
-
-        Args:
-            holds: Whether every guard of a candidate could hold.
-            tried: Versions that are left out.
-        """
-        broken: list[tuple[float, int, Candidate]] = []
-        for member in self.members:
-            if self._stays(member) or member.prompt.version in tried:
-                continue
-            _, ours, _, theirs = in_common(self.current, member)
-            fall = float((ours - theirs).mean()) if len(ours) else 0.0
-            if fall > 0 and not holds(member):
-                broken.append((-fall, member.number, member))
-        return min(broken)[2] if broken else None
 
     def to_json(self) -> list[dict[str, Any]]:  # Any: JSON
         """Return a line for each member, with its changes against the first prompt on the rows of both."""

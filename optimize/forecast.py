@@ -220,8 +220,7 @@ def bound_run(planned: PlannedRun) -> tuple[Asked, ...] | None:
     trial = sizes.longest + more if bounded else None
     candidates = settings.steps * planned.candidates
     batch = min(settings.batch_rows(validation.calls), train.calls)
-    # A step judges these rows with the prompt that it goes on from, one to repair and one to merge.
-    later = max(settings.steps - 1, 0) * min(planned.candidates, 3)
+    later = max(settings.steps - 1, 0)
     lines = [
         _judged("benchmark of the open rows", (train, 1, 0), (validation, 1, 0), reply=reply),
         _loss_line(planned),

@@ -4,5 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-Role = Literal["rewrite", "tighten", "add", "remove", "merge", "repair"]
-"""`repair` starts from a candidate that lowered the loss and broke a guard; `merge` joins two of the archive."""
+Role = Literal["rewrite", "tighten", "add", "remove"]
+TURNS: tuple[Role | None, ...] = (None, "add", "tighten", "remove", "rewrite")
+"""Roles by turns; None asks for any change."""
+
+
+def role_of(number: int) -> Role | None:
+    """Return the role of a proposal, by its number in the run, from 1."""
+    return TURNS[(number - 1) % len(TURNS)]

@@ -30,8 +30,6 @@ class SearchState:
     answers: dict[str, dict[str, Answer]]
     """What prompts said of training rows: by version, then by row."""
     past: list[Attempt] = field(default_factory=list)
-    done: set[tuple[str, ...]] = field(default_factory=set)
-    """Keys of the repairs and merges that were asked for."""
 
     @classmethod
     def start(cls, run: RunContext, baseline: JudgedDataset) -> SearchState:
@@ -79,19 +77,6 @@ class SearchState:
         """Return all training rows with the current prompt's verdicts, or the first one's where it has none."""
         said = self.answers[self.first.prompt.version] | self.answers.get(self.current.prompt.version, {})
         return replace(self.train, answers=tuple(said[row.id] for row in self.train.dataset.rows))
-
-    def to_repair(self, objective: Objective, *, holdout_rows: int) -> Candidate | None:
-        """Return a candidate that lowered the loss, whose guards the gate could not hold, and that nobody repaired."""
-
-        def holds(candidate: Candidate) -> bool:
-            before, _, after, _ = in_common(self.first, candidate)
-            for guard in objective.guards:
-                change = compare(guard.metric, before, after)
-                if change is not None and not guard_could_hold(change, guard, rows=holdout_rows):
-                    return False
-            return True
-
-        return self.archive.to_repair(holds=holds, tried=[key[0] for key in self.done if len(key) == 1])
 
     def keep_if_better(self, candidate: Candidate, objective: Objective, *, holdout_rows: int) -> str:
         """Keep a validated candidate, or say why not."""

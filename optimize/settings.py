@@ -34,7 +34,6 @@ class SearchParts:
     """What a search does beside proposing and validating; a benchmark switches parts off to see what each is worth."""
 
     roles: bool = True
-    repair: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,11 +27,11 @@ from .context import RunContext, judge_rows
 from .events import ProposalRecord, StepTaken
 from .guarding import limits_beside
 from .invariants import check_candidate
-from .plan import Plan, plan_proposals
 from .proposers import NoProposal, Proposal, Trial, Unanswered, Workbench
 from .proposers.prompt_parts import rows_shown
 from .racing.race import DropReason, RaceResult, Standing, run_race
 from .racing.schedule import RaceSettings
+from .roles import Role, role_of
 from .search_state import SearchState
 from .settings import RACE_SHARE
 
@@ -53,7 +53,7 @@ _LOST: Mapping[DropReason, str] = {
 class _Entry:
     """One proposal of a step; its record changes as the step goes on."""
 
-    plan: Plan
+    role: Role | None
     number: int
     """Of the proposal in the run, from 1."""
     record: ProposalRecord
@@ -76,21 +76,8 @@ class Step:
 
     def take(self) -> StepTaken:
         """Take the step: the search goes on from the best candidate, and the event has every proposal."""
-        parts, objective = self.run.settings.search_parts, self.run.goal.objective
-        reads = self.run.services.proposer.name not in WITHOUT_ROLES
-        broken: Candidate | None = None
-        if parts.repair and reads:
-            broken = self.state.to_repair(objective, holdout_rows=len(self.run.parts.holdout))
-        plans = plan_proposals(
-            self.state.archive,
-            step=self.number,
-            candidates=self._candidates,
-            done=self.state.done,
-            roles=parts.roles and reads,
-            broken=broken,
-        )
-        losses = self._judge_batch(plans)
-        entries, quoted = self._propose_all(plans)
+        losses = self._judge_batch()
+        entries, quoted = self._propose_all()
         self.state.archive.quoted.update(quoted)
         entrants = [entry for entry in entries if entry.prompt is not None]
         for entry in entrants:
@@ -128,30 +115,23 @@ class Step:
         """Whether the one text that a person proposed is measured to the end."""
         return self.run.services.proposer.name == "human"
 
-    def _judge_batch(self, plans: Sequence[Plan]) -> FloatArray:
-        """Judge the training rows with every prompt that a proposal starts from; return the current one's losses."""
-        prompts = {plan.parent.prompt.version: plan.parent.prompt for plan in plans}
+    def _judge_batch(self) -> FloatArray:
+        """Judge the training rows with the current prompt; return their losses."""
         current = self.state.current.prompt
-        prompts = {current.version: current, **prompts}
-        tasks = [partial(self._judge, "training rows", prompt, self.state.batch) for prompt in prompts.values()]
-        judged = ask_together(tasks)
-        for prompt, answers in zip(prompts.values(), judged, strict=True):
-            self.state.learn(prompt, answers)
-        return self.run.goal.row_losses(judged[0])
+        judged = self._judge("training rows", current, self.state.batch)
+        self.state.learn(current, judged)
+        return self.run.goal.row_losses(judged)
 
-    def _propose_all(self, plans: Sequence[Plan]) -> tuple[list[_Entry], tuple[str, ...]]:
+    def _propose_all(self) -> tuple[list[_Entry], tuple[str, ...]]:
         """Ask for the step's proposals, keep the prompt of each that may be tried, and say which rows were shown."""
         entries: list[_Entry] = []
-        briefs = [self._brief(plan) for plan in plans]
-        quoted = [id_ for brief in briefs for id_ in brief.quoted]
         first = (self.number - 1) * self._candidates + 1
+        roles = [self._role(first + k) for k in range(self._candidates)]
+        briefs = [self._brief(role) for role in roles]
+        quoted = [id_ for brief in briefs for id_ in brief.quoted]
         tasks = [partial(self._propose, brief, first + k) for k, brief in enumerate(briefs)]
-        for k, (plan, proposal) in enumerate(zip(plans, ask_together(tasks), strict=True)):
-            if plan.role in ("repair", "merge"):
-                self.state.done.add(plan.key)
-            parent = None if plan.parent is self.state.current else plan.parent.prompt.version
-            record = ProposalRecord(result=UNTRIED, role=plan.role, parent=parent)
-            entry = _Entry(plan=plan, number=first + k, record=record)
+        for k, (role, proposal) in enumerate(zip(roles, ask_together(tasks), strict=True)):
+            entry = _Entry(role=role, number=first + k, record=ProposalRecord(result=UNTRIED, role=role))
             if isinstance(proposal, NoProposal):
                 entry.end("no proposal", reason=proposal.reason)
             else:
@@ -186,26 +166,23 @@ class Step:
         else:
             entry.prompt = prompt
 
-    def _brief(self, plan: Plan) -> Brief:
-        prompt, first = plan.parent.prompt, self.state.first.prompt
-        other = plan.other
-        if plan.role == "repair":
-            other = self.state.current
+    def _role(self, number: int) -> Role | None:
+        """Return the role of a proposal; None for proposers that know none."""
+        untold = self.run.services.proposer.name in WITHOUT_ROLES or not self.run.settings.search_parts.roles
+        return None if untold else role_of(number)
+
+    def _brief(self, role: Role | None) -> Brief:
+        prompt, first = self.state.current.prompt, self.state.first.prompt
         return build_brief(
             prompt,
             self.state.known(prompt),
             goal=self.run.goal,
             past=[self._with_rows(attempt) for attempt in self.state.past],
-            role=plan.role,
-            other=None if other is None else self._attempt(other),
+            role=role,
             in_use=None if prompt.version == first.version else self.state.known(first),
             budget=self.run.settings.brief_tokens,
             explanation=self.run.settings.explanation,
         )
-
-    def _attempt(self, candidate: Candidate) -> Attempt:
-        """Return a candidate as a brief compares with it."""
-        return self._with_rows(Attempt(prompt=candidate.prompt, kept=candidate is self.state.current))
 
     def _with_rows(self, attempt: Attempt) -> Attempt:
         """Add what the prompt said of training rows; nothing where no proposal started from it."""
@@ -281,8 +258,8 @@ class Step:
             self.run.goal,
             number=entry.number,
             step=self.number,
-            role=entry.plan.role,
-            parent=entry.plan.parent.prompt.version,
+            role=entry.role,
+            parent=self.state.current.prompt.version,
         )
 
     def _drop(self, entry: _Entry, result: str) -> None:

@@ -133,7 +133,6 @@ ARMS: Mapping[str, Arm] = {
 }
 PART_ARMS: Mapping[str, Arm] = {
     "without roles": Arm(proposer=TextGrad(), settings={"search_parts": SearchParts(roles=False)}),
-    "without repair": Arm(proposer=TextGrad(), settings={"search_parts": SearchParts(repair=False)}),
     "two candidates a step": Arm(proposer=TextGrad(), settings={"candidates": 2}),
     "without neighbours": Arm(proposer=TextGrad(), patched={"contrasts": lambda *_: {}}),
     "without groups": Arm(proposer=TextGrad(), patched={"group_errors": _ungrouped}),

@@ -98,7 +98,7 @@ def constraints(prompt: JudgePrompt, part: Part, role: Role | None = None) -> li
         f"Do not change the scale ({prompt.scale.describe()}) or the reply format, and use no placeholders.",
         length,
     ]
-    if role in ("rewrite", "remove", "merge"):
+    if role in ("rewrite", "remove"):
         rules[0] = "What the judge decides rightly today has to stay right."
     if part == "reply":
         fields = ", ".join(prompt.reply_schema) or "nothing but the grade"

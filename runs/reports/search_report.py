@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...optimize.events import Json, ProposalRecord, StepTaken
-from .numbers import NONE, number, signed
+from .numbers import NONE, signed
 
 
 def describe_origin(record: ProposalRecord) -> str:
