@@ -32,8 +32,7 @@ from .proposers.proposer import NoProposal, Proposal, Proposer
 from .proposers.rewrite import Rewrite
 from .proposers.textgrad import TextGrad
 from .proposers.workbench import Trial, Unanswered, Workbench
-from .roles import Role
-from .settings import RunSettings, SearchParts
+from .settings import RunSettings
 from .survivor import Survivor, choose_survivor
 from .threshold import ChosenThreshold, NoThreshold, choose_threshold
 from .word_diff import Piece, diff_prompts, diff_words, prompt_parts
@@ -82,10 +81,8 @@ __all__ = [
     "Proposal",
     "Proposer",
     "Rewrite",
-    "Role",
     "RunContext",
     "RunSettings",
-    "SearchParts",
     "Services",
     "StepBound",
     "Survivor",

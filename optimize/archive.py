@@ -16,7 +16,6 @@ from ..judges.metrics.catalog import sign_of
 from .goal import Goal
 from .guarding import shortfall
 from .losses.objective import Objective
-from .roles import Role
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -33,7 +32,6 @@ class Candidate:
     number: int = 0
     """Of the proposal, from 1; 0 for the prompt that the run began with."""
     step: int = 0
-    role: Role | None = None
     parent: str | None = None
     """Version of the prompt that it was made from."""
 
@@ -155,7 +153,6 @@ class Archive:
                 "version": member.prompt.version,
                 "number": member.number,
                 "step": member.step,
-                "role": member.role,
                 "parent": member.parent,
                 "rows": len(new),
                 "loss": float((new - old).mean()) if len(new) else None,

@@ -93,9 +93,7 @@ class SearchOptions:
         low=1,
         high=4096,
     )
-    candidates: int = _search(
-        1, "Proposals in a step, each in its own role; those that cannot win are dropped early.", low=1, high=16
-    )
+    candidates: int = _search(1, "Proposals in a step; those that cannot win are dropped early.", low=1, high=16)
     slice: str = _search(
         "auto", "auto, all, a saved slice's name or file, or a predicate such as 'dataset = ragtruth'.", kind="slice"
     )

@@ -29,13 +29,6 @@ RACE_SHARE = 1 / 2
 behind at half of the rows."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchParts:
-    """What a search does beside proposing and validating; a benchmark switches parts off to see what each is worth."""
-
-    roles: bool = True
-
-
 @dataclass(frozen=True, kw_only=True)
 class RunSettings(GateOptions, SearchOptions):
     """How long and how carefully to search: what a person chose, with everything read."""
@@ -49,7 +42,6 @@ class RunSettings(GateOptions, SearchOptions):
     """How responses are split into claims; None where each is judged whole."""
     saved_slices: Mapping[str, str] = field(default_factory=dict)
     """Predicates by the names under which slices were saved; a loss may name them."""
-    search_parts: SearchParts = field(default_factory=SearchParts)
 
     def batch_rows(self, validation: int) -> int:
         """Return how many training rows a step judges at most.

@@ -31,12 +31,9 @@ from .proposers import NoProposal, Proposal, Trial, Unanswered, Workbench
 from .proposers.prompt_parts import rows_shown
 from .racing.race import DropReason, RaceResult, Standing, run_race
 from .racing.schedule import RaceSettings
-from .roles import Role, role_of
 from .search_state import SearchState
 from .settings import RACE_SHARE
 
-WITHOUT_ROLES = ("human", "fewshot", "guidelines")
-"""Proposers that are told no role: what they add does not come of one."""
 UNTRIED = "not tried"
 """The result of a proposal until the step has one for it."""
 _LOST: Mapping[DropReason, str] = {
@@ -53,7 +50,6 @@ _LOST: Mapping[DropReason, str] = {
 class _Entry:
     """One proposal of a step; its record changes as the step goes on."""
 
-    role: Role | None
     number: int
     """Of the proposal in the run, from 1."""
     record: ProposalRecord
@@ -126,12 +122,11 @@ class Step:
         """Ask for the step's proposals, keep the prompt of each that may be tried, and say which rows were shown."""
         entries: list[_Entry] = []
         first = (self.number - 1) * self._candidates + 1
-        roles = [self._role(first + k) for k in range(self._candidates)]
-        briefs = [self._brief(role) for role in roles]
-        quoted = [id_ for brief in briefs for id_ in brief.quoted]
-        tasks = [partial(self._propose, brief, first + k) for k, brief in enumerate(briefs)]
-        for k, (role, proposal) in enumerate(zip(roles, ask_together(tasks), strict=True)):
-            entry = _Entry(role=role, number=first + k, record=ProposalRecord(result=UNTRIED, role=role))
+        brief = self._brief()
+        quoted = list(brief.quoted)
+        tasks = [partial(self._propose, brief, first + k) for k in range(self._candidates)]
+        for k, proposal in enumerate(ask_together(tasks)):
+            entry = _Entry(number=first + k, record=ProposalRecord(result=UNTRIED))
             if isinstance(proposal, NoProposal):
                 entry.end("no proposal", reason=proposal.reason)
             else:
@@ -166,19 +161,13 @@ class Step:
         else:
             entry.prompt = prompt
 
-    def _role(self, number: int) -> Role | None:
-        """Return the role of a proposal; None for proposers that know none."""
-        untold = self.run.services.proposer.name in WITHOUT_ROLES or not self.run.settings.search_parts.roles
-        return None if untold else role_of(number)
-
-    def _brief(self, role: Role | None) -> Brief:
+    def _brief(self) -> Brief:
         prompt, first = self.state.current.prompt, self.state.first.prompt
         return build_brief(
             prompt,
             self.state.known(prompt),
             goal=self.run.goal,
             past=[self._with_rows(attempt) for attempt in self.state.past],
-            role=role,
             in_use=None if prompt.version == first.version else self.state.known(first),
             budget=self.run.settings.brief_tokens,
             explanation=self.run.settings.explanation,
@@ -258,7 +247,6 @@ class Step:
             self.run.goal,
             number=entry.number,
             step=self.number,
-            role=entry.role,
             parent=self.state.current.prompt.version,
         )
 

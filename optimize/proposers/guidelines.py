@@ -143,7 +143,7 @@ class Guidelines:
     def _merge(self, rules: Sequence[Rule], brief: Brief, bench: Workbench) -> tuple[list[Rule], str]:
         """Join duplicates and settle conflicts, beside what the judge gets right and wrong today."""
         # Without what earlier steps tried: the same prompt gets the same rules, and the request is paid once.
-        shown = replace(brief, past=(), role=None)
+        shown = replace(brief, past=())
         lines = number_lines([f"{rule.text} (of {len(rule.rows)} rows)" for rule in rules])
         text = f"{shown.text()}\n\n# Rules from annotators' reasons\n"
         text += render(_MERGE.template, {"rules": lines}, salt=_MERGE.version)

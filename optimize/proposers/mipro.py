@@ -56,7 +56,7 @@ class Mipro:
             return NoProposal(f"{self.calls} calls leave nothing to try after the preparations")
         own = shipped(prompt, bench.rows)
         search = Search(prompt=prompt, bench=bench, calls=calls, rows=rows, step=step, examples=own)
-        rules = "\n".join(f"- {rule}" for rule in constraints(prompt, "criteria", brief.role))
+        rules = "\n".join(f"- {rule}" for rule in constraints(prompt, "criteria"))
         description = f"{brief.text()}\n\n{_TASK}\n{rules}"
 
         def compile_with(kit: Any, module: Any) -> None:

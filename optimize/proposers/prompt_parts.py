@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Literal
 
 from ...judges import Completion, Example, InputError, JudgePrompt, Row, Verdict, read_reply
-from ..roles import Role
 
 Part = Literal["criteria", "anchors", "system", "examples", "reply"]
 PARTS: tuple[Part, ...] = ("criteria", "anchors", "system", "examples", "reply")
@@ -80,13 +79,12 @@ def show_prompt(prompt: JudgePrompt, part: Part) -> str:
     return f"<{tag}>\n{text_of(prompt, part)}\n</{tag}>\n\n<REST_OF_PROMPT>\n{rest}\n</REST_OF_PROMPT>"
 
 
-def constraints(prompt: JudgePrompt, part: Part, role: Role | None = None) -> list[str]:
+def constraints(prompt: JudgePrompt, part: Part) -> list[str]:
     """Return what a new text must keep, in words; `check_candidate` refuses what does not.
 
     Args:
         prompt: The prompt that is changed.
         part: The part that is written anew.
-        role: What kind of change is wanted; no rule speaks against it.
     """
     words = math.ceil(GROWTH * len(text_of(prompt, part).split()))
     length = f"Stay under {words} words, which is about {GROWTH:g} times the present length."
@@ -98,8 +96,6 @@ def constraints(prompt: JudgePrompt, part: Part, role: Role | None = None) -> li
         f"Do not change the scale ({prompt.scale.describe()}) or the reply format, and use no placeholders.",
         length,
     ]
-    if role in ("rewrite", "remove"):
-        rules[0] = "What the judge decides rightly today has to stay right."
     if part == "reply":
         fields = ", ".join(prompt.reply_schema) or "nothing but the grade"
         rules[2] = f"Do not change the scale ({prompt.scale.describe()}); the reply holds, in this order: {fields}."

@@ -72,7 +72,7 @@ class Rewrite:
         return write_texts(wanted, ask, retries=self.retries)
 
     def _wanted(self, part: Part, brief: Brief, repeat: int) -> Wanted:
-        rules = "\n".join(f"- {rule}" for rule in constraints(brief.prompt, part, brief.role))
+        rules = "\n".join(f"- {rule}" for rule in constraints(brief.prompt, part))
         user = _USER.format(brief=brief.text(part=part), rules=rules, part=part)
         request = Request(
             messages=(Message("system", _SYSTEM.format(tag=TAG, part=part)), Message("user", user)),

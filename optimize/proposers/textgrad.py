@@ -60,7 +60,7 @@ class TextGrad:
         )
         shares = brief.dealt(self.gradients)
         loss = graph.BriefLoss()(
-            list(texts.values()), value, lambda text: [share.text(part=text.label) for share in shares], brief.role
+            list(texts.values()), value, lambda text: [share.text(part=text.label) for share in shares]
         )
         loss.backward(graph.Engine(ask_all))
         feedback: dict[Part, list[str]] = {}
@@ -106,7 +106,7 @@ class TextGrad:
             f"\nCandidate {number}. {describe_attempt(attempt)}:\n{text_of(attempt.prompt, part)}\n"
             for number, attempt in brief.earlier[-MOMENTUM:]
         ]
-        return Setting(brief=brief.text(part=part), constraints=constraints(brief.prompt, part, brief.role), past=past)
+        return Setting(brief=brief.text(part=part), constraints=constraints(brief.prompt, part), past=past)
 
     def _request(self, text: str, system: str, step: int) -> Request:
         return Request(

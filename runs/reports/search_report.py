@@ -1,4 +1,4 @@
-"""What a search found, in words and lines: the roles of proposals and the archive."""
+"""What a search found, in words and lines: where proposals came from, and the archive."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .numbers import NONE, signed
 
 
 def describe_origin(record: ProposalRecord) -> str:
-    """Say in which role a proposal was asked for and what it did on training rows; empty where neither is known."""
+    """Say what runs of earlier versions knew of a proposal: its role, and what it did on training rows."""
     parts: list[str] = []
     if record.role:
         parts.append(f"asked to {record.role}" + (f" {record.parent}" if record.parent else ""))
@@ -40,5 +40,5 @@ def archive_table(archive: Sequence[Json] | None) -> tuple[tuple[str, ...], list
     for one in others:
         changes = (NONE if one["changes"][name] is None else signed(one["changes"][name]) for name in metrics)
         loss = NONE if one["loss"] is None else signed(one["loss"])
-        lines.append((one["version"], str(one["step"]), one["role"] or NONE, str(one["rows"]), loss, *changes))
-    return ("candidate", "step", "role", "rows", "loss", *metrics), lines
+        lines.append((one["version"], str(one["step"]), str(one["rows"]), loss, *changes))
+    return ("candidate", "step", "rows", "loss", *metrics), lines

@@ -129,7 +129,7 @@ def say_event(event: RunEvent) -> None:
         heading, lines = archive_table(event.archive)
         if lines:
             say("  candidates that no other beats in everything, with their changes on validation rows:")
-            say_table(heading, lines, left=3)
+            say_table(heading, lines, left=2)
     elif event.kind in _SAY:
         _SAY[event.kind](event)
 

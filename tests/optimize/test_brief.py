@@ -106,7 +106,7 @@ def test_one_whole_brief() -> None:
         kept=False,
         trial=Trial(judged=trial, losses=goal.row_losses(trial)),
     )
-    brief = build_brief(PROMPT, judged, goal=goal, past=[attempt], role="tighten", explanation="why")
+    brief = build_brief(PROMPT, judged, goal=goal, past=[attempt], explanation="why")
     text = brief.text()
     if not GOLDEN.exists():
         GOLDEN.write_text(text, "utf-8")
@@ -178,22 +178,6 @@ def test_a_long_source_shows_what_the_judge_quoted_and_what_the_statement_is_abo
     assert "Sentence 350 tells" not in text
 
 
-@pytest.mark.parametrize("role", ["repair", "merge"])
-def test_a_prompt_is_compared_with_another(role: str) -> None:
-    """What this one mended and broke beside the other one, with the rows."""
-    rows, goal = rows_of([0, 1, 0, 1]), goal_of()
-    before = judged_of(rows, [3, 3, 0, 3])
-    other = Attempt(
-        prompt=PROMPT.edited(criteria="Other criteria."),
-        kept=True,
-        trial=Trial(judged=before, losses=goal.row_losses(before)),
-    )
-    text = build_brief(PROMPT, judged_of(rows, [0, 0, 3, 3]), goal=goal, role=role, other=other).text()  # type: ignore[arg-type]
-    assert "this prompt mended 1, broke 2" in text
-    assert "Only the other prompt has, in the criteria: Other" in text
-    assert text.rstrip().endswith(".")
-
-
 def test_a_guard_is_told_against_the_prompt_in_use() -> None:
     """A prompt that has already lost recall may not lose as much again."""
     rows, goal = rows_of([0, 1, 0, 1] * 5), goal_of()
@@ -238,9 +222,9 @@ def judgements(draw: st.DrawFn) -> JudgedDataset:
 
 
 @settings(max_examples=60, deadline=None)
-@given(judgements(), st.integers(300, 4_000), st.integers(0, 3), st.sampled_from([None, "repair", "add"]))
+@given(judgements(), st.integers(300, 4_000), st.integers(0, 3))
 def test_any_brief_keeps_its_budget_and_shows_training_rows_only(
-    judged: JudgedDataset, budget: int, attempts: int, role: str | None
+    judged: JudgedDataset, budget: int, attempts: int
 ) -> None:
     """Never over its bytes, the same each time, and every quoted id is a row whose fence stands in the text."""
     goal = goal_of()
@@ -254,11 +238,7 @@ def test_any_brief_keeps_its_budget_and_shows_training_rows_only(
         )
         for i in range(attempts)
     ]
-    other = past[0] if past else None
-    made = [
-        build_brief(PROMPT, judged, goal=goal, past=past, role=role, other=other, budget=budget, explanation="why")  # type: ignore[arg-type]
-        for _ in range(2)
-    ]
+    made = [build_brief(PROMPT, judged, goal=goal, past=past, budget=budget, explanation="why") for _ in range(2)]
     first, second = made
     assert first.text() == second.text()
     assert first.quoted == second.quoted

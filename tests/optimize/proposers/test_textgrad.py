@@ -104,17 +104,6 @@ def test_a_limit_is_not_called_relative_where_it_is_not(propose: Any, words: int
     assert limit in asked[1].messages[1].content
 
 
-def test_feedback_is_asked_for_the_kind_of_change_that_is_wanted(propose: Any, desk: Any) -> None:
-    """Who is to take a rule out is not asked which rule to add; without a role it is a rule that is asked for."""
-    _, asked = propose("Feedback.", NEW, brief=replace(desk.brief, role="remove"))
-    question = asked[0].messages[-1].content.rsplit("</OBJECTIVE_FUNCTION>", 1)[1]
-    assert "rule" not in question
-    assert "of the kind that is wanted now" in question
-    assert "# Wanted now\nTake out" in asked[0].messages[-1].content
-    _, asked = propose("Feedback.", NEW)
-    assert "wanted now" not in asked[0].messages[-1].content
-
-
 def test_equal_steps_make_equal_requests(propose: Any) -> None:
     """Nothing random enters a request, so the record answers it on resume."""
     replies = ("One.", "<IMPROVED_VARIABLE>New.</IMPROVED_VARIABLE>")
