@@ -68,7 +68,6 @@ from judgewright.optimize import (
     Proposer,
     Rewrite,
     RunSettings,
-    SearchParts,
     Services,
     TextGrad,
     compile_expression,
@@ -132,7 +131,6 @@ ARMS: Mapping[str, Arm] = {
     "all rows, plain loss": Arm(proposer=TextGrad(), settings={"slice": "all"}, plain_loss=True),
 }
 PART_ARMS: Mapping[str, Arm] = {
-    "without roles": Arm(proposer=TextGrad(), settings={"search_parts": SearchParts(roles=False)}),
     "two candidates a step": Arm(proposer=TextGrad(), settings={"candidates": 2}),
     "without neighbours": Arm(proposer=TextGrad(), patched={"contrasts": lambda *_: {}}),
     "without groups": Arm(proposer=TextGrad(), patched={"group_errors": _ungrouped}),
@@ -529,7 +527,7 @@ def main() -> None:
     parser.add_argument(
         "--arms", default="", help="names of arms with ; between them, the first compared with the rest"
     )
-    parser.add_argument("--parts", action="store_true", help="each part of the search switched off in turn")
+    parser.add_argument("--parts", action="store_true", help="parts of the brief switched off in turn, and more candidates")
     parser.add_argument("--worlds", default="slices,plain")
     parser.add_argument("--splits", type=int, default=24)
     parser.add_argument("--seeds", help="other seeds to work with, such as 200-219, so that OPEN stays unused")
