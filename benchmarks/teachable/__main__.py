@@ -527,7 +527,9 @@ def main() -> None:
     parser.add_argument(
         "--arms", default="", help="names of arms with ; between them, the first compared with the rest"
     )
-    parser.add_argument("--parts", action="store_true", help="parts of the brief switched off in turn, and more candidates")
+    parser.add_argument(
+        "--parts", action="store_true", help="parts of the brief switched off in turn, and more candidates"
+    )
     parser.add_argument("--worlds", default="slices,plain")
     parser.add_argument("--splits", type=int, default=24)
     parser.add_argument("--seeds", help="other seeds to work with, such as 200-219, so that OPEN stays unused")
