@@ -7,10 +7,12 @@ from collections.abc import Sequence
 
 from ...judges import InputError, JudgePrompt, OutputScale
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart, join_literals
-from .answer_format import own_words, read_reply_schema, read_scale, reply_clause
+from .answer_format import own_words, reply_clause
 from .field_names import our_names
 from .foreign_judge import ForeignJudge, ImportedJudge, ImportOptions
+from .stated_answer import StatedAnswer, read_answer
 from .template_syntaxes import our_template
+from .text_units import read_units, words_on_answer
 
 MAX_LABEL = 200
 """Characters of text beside a field that still count as its label, not as instructions."""
@@ -38,8 +40,10 @@ def convert(judge: ForeignJudge, options: ImportOptions) -> ImportedJudge:
     renamed = [Field(names[part.name]) if isinstance(part, Field) else part for part in user]
     instructions, template, clause = _cut(system_text, renamed)
     system, criteria = _split_instructions(instructions, differences)
-    scale = _scale(judge, options, f"{clause}\n{instructions}", differences)
-    reply, schema = _reply(judge, clause, instructions, scale, differences)
+    text = f"{instructions}\n\n{clause}"
+    stated = read_answer(words_on_answer(text, read_units(text)), text)
+    scale = _scale(judge, options, stated, differences)
+    reply, schema, mark = _reply(judge, clause, stated, scale, differences)
     differences += judge.notes
     differences.append(
         "Judgewright adds the heading 'Criteria:', a notice that fenced text is data, and fences round fields."
@@ -53,6 +57,7 @@ def convert(judge: ForeignJudge, options: ImportOptions) -> ImportedJudge:
         template=template,
         reply=reply,
         reply_schema=schema,
+        reply_mark=mark,
         scale=scale,
         note=" ".join([f"Read from {judge.tool}, {judge.location}: {judge.name}.", *differences]),
     )
@@ -159,11 +164,11 @@ def _split_instructions(instructions: str, differences: list[str]) -> tuple[str,
     return ours["system"], instructions
 
 
-def _scale(judge: ForeignJudge, options: ImportOptions, text: str, differences: list[str]) -> OutputScale:
+def _scale(judge: ForeignJudge, options: ImportOptions, stated: StatedAnswer, differences: list[str]) -> OutputScale:
     if options.scale:
         differences.append(f"The scale is {options.scale.describe()}, as you said.")
         return options.scale
-    scale = judge.scale or read_scale(text)
+    scale = judge.scale or stated.scale
     if scale is None:
         raise InputError(f"{judge.name} does not say on what scale it judges", hint="say --scale 0..3, 1..5@4, binary")
     differences.append(f"The scale is {scale.describe()}.")
@@ -171,24 +176,23 @@ def _scale(judge: ForeignJudge, options: ImportOptions, text: str, differences: 
 
 
 def _reply(
-    judge: ForeignJudge, clause: str, instructions: str, scale: OutputScale, differences: list[str]
-) -> tuple[str, dict[str, str]]:
-    """Return the reply clause and its JSON fields: the tool's own words where we can read what they ask for."""
-    schema = judge.reply_schema
-    unreadable = judge.unreadable
+    judge: ForeignJudge, clause: str, stated: StatedAnswer, scale: OutputScale, differences: list[str]
+) -> tuple[str, dict[str, str], str]:
+    """Return the reply clause, its JSON fields and its mark: the tool's own words where we can read what they ask for."""
+    schema, mark, unreadable = judge.reply_schema, "", judge.unreadable
     if schema is None and not unreadable:
-        schema = read_reply_schema(clause)
-        if schema is None:
-            schema = read_reply_schema(instructions)
-        if schema is None:
+        schema, mark = stated.reply_schema, stated.reply_mark
+        if not stated.told:
             unreadable = "its words do not say how to answer"
+        elif any(question.option == "verdict" for question in stated.questions):
+            unreadable = "its words name several fields that may be the verdict"
     if schema is None or unreadable:
         ours, schema = reply_clause(scale)
         differences.append(
             f"Reply clause replaced: {unreadable}; a clause of ours after the tool's words overrides them."
         )
-        return "\n\n".join(part for part in (clause, ours) if part), dict(schema)
+        return "\n\n".join(part for part in (clause, ours) if part), dict(schema), ""
     score = next((name for name, kind in schema.items() if kind == "score"), None)
     form = f"JSON with the grade in {score!r}" if score else "prose"
     differences.append(f"The reply is asked for in the tool's own words and read as {form}.")
-    return clause, dict(schema)
+    return clause, dict(schema), "" if schema else mark

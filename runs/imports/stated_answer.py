@@ -7,39 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ...judges import InputError, OutputScale
-from .stated_labels import answer_words, in_order, place_of, read_labels, read_mark
-
-_TEXTS = re.compile(
-    r"reason|expla|justif|ration|analy|comment|why|thought|thinking|evidence|critique|feedback|summary|quote|note_|step"
-    r"|begründ|erklär|assess|detail|issue|suggest|missing|error|descri|observ|missing",
-    re.IGNORECASE,
-)
-_KEY = re.compile(
-    r"(?P<mark>[\"'`])(?P<key>[A-Za-zÄÖÜäöü_][\wÄÖÜäöüß ]{0,40})(?P=mark)|(?P<bare>[A-Za-z_]\w{0,40})(?=\s*:)"
-)
-_BOOLEAN = re.compile(r"\btrue\b|\bfalse\b|\bbool(?:ean)?\b", re.IGNORECASE)
-_NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
-_RANGE = re.compile(
-    rf"(?<![\w.])(?P<low>{_NUMBER})(?:\s?\([^()\n]{{1,60}}\))?\s?(?:to|and|bis|und|-|–|—|\.\.\.?)\s?(?P<high>{_NUMBER})(?![\w%]|\.\d)",
-    re.IGNORECASE,
-)
-_LISTED = re.compile(
-    rf"(?<![\w.])(?P<all>{_NUMBER}(?:,\s?(?:or |oder )?{_NUMBER}|\s?(?:or|oder|/|\|)\s?{_NUMBER}){{1,}})(?![\w.])"
-)
-_OUT_OF = re.compile(r"\b(?:out of|von maximal|/)\s?(?P<high>5|10|100)\b")
-_LEVEL = re.compile(
-    r"(?m)^[ \t]*(?:[-*•][ \t]*)?[*_\"']{0,3}(?:score |grade |level |stufe |note )?"
-    r"(?P<level>-?\d{1,3})[*_\"']{0,3}[ \t]*(?:[:=–—-]|\(|\.[ \t])",
-    re.IGNORECASE,
-)
-_DECIMALS = re.compile(
-    r"\b(?:float|decimal|probability|fraction|0\.0|1\.0|0\.\d|wahrscheinlichkeit|number between 0 and 1)\b", re.I
-)
-_BIT = re.compile(
-    r"\b(?P<a>[01])\b (?:if|wenn|when|for|means)\b.{1,120}?"
-    r"\b(?P<b>[01])\b (?:if|wenn|when|for|means|otherwise)\b|\b0 or 1\b|\b1 or 0\b|\b0/1\b",
-    re.I | re.S,
-)
+from .stated_fields import BOOLEAN, json_fields, verdict_field
+from .stated_labels import StatedLabels, in_order, read_defined, read_labels
+from .stated_marks import names_verdict, place_of, read_mark
+from .stated_scale import NUMBER, of_numbers, read_levels, read_numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,29 +49,36 @@ def read_answer(answer: str, whole: str, labels: tuple[str, ...] = (), score_fie
     Raises:
         InputError: There is no field of that name in it.
     """
-    keys = _json_keys(answer) if re.search(r"\bjson\b|[{]", answer, re.IGNORECASE) else {}
-    if not keys and score_field:
+    fields = json_fields(answer)
+    if not fields and score_field:
         raise InputError(f"the answer has no field {score_field!r}: it is not asked for as JSON")
-    if keys:
-        return _json_answer(keys, answer, whole, labels, score_field)
-    stated = read_labels(answer)
-    scale, questions = None, ()
-    mark = stated.mark if stated else ""
-    numeric = _numeric_scale(answer)
+    if fields:
+        return _json_answer(fields, answer, whole, labels, score_field)
+    scale, questions, mark = None, (), ""
     if labels:
         scale = _named_scale(labels)
-    elif stated and not (numeric and _is_weak(stated.labels)):
-        scale, questions = _label_scale(stated.labels)
+        stated = read_labels(answer)
     else:
-        scale = numeric or _level_scale(whole) or _numeric_scale(whole, cued=True)
-    mark = mark or read_mark(answer)
-    word = mark.removesuffix(": ...").lower()
-    if word in ("score", "grade", "rating", "verdict", "label", "answer"):
-        mark = ""  # every reader knows these
-    else:
-        mark = mark or place_of(answer) or _at_start(scale, answer)
-    told = bool(answer.strip())
+        stated, scale, questions = _prose_scale(answer, whole)
+    mark = (stated.mark if stated else "") or read_mark(answer)
+    mark = mark or place_of(answer) or _at_start(scale, answer)
+    told = bool(stated or mark or read_labels(answer) or read_numbers(answer) or names_verdict(answer))
     return StatedAnswer(scale=scale, reply_mark=mark, told=told, questions=questions)
+
+
+def _prose_scale(answer: str, whole: str) -> tuple[StatedLabels | None, OutputScale | None, tuple[Question, ...]]:
+    """Return the labels, the scale and what is left to ask: from the answer's words, else from all of them."""
+    stated, numbers = read_labels(answer), read_numbers(answer)
+    if stated and (in_order(stated.labels) or not numbers):
+        scale, questions = _label_scale(stated.labels)
+        if scale or not (numbers := read_levels(whole)):
+            return stated, scale, questions
+    numbers = numbers or read_levels(whole) or read_numbers(whole, cued=True)
+    if numbers:
+        return None, numbers, ()
+    if stated := read_defined(whole, answer):
+        return stated, *_label_scale(stated.labels)
+    return None, None, ()
 
 
 def _at_start(scale: OutputScale | None, answer: str) -> str:
@@ -113,115 +91,60 @@ def _at_start(scale: OutputScale | None, answer: str) -> str:
     return "start" if alone else ""
 
 
-def _is_weak(labels: tuple[str, ...]) -> bool:
-    return in_order(labels) is None
-
-
 def _json_answer(
-    keys: dict[str, str], answer: str, whole: str, labels: tuple[str, ...], score_field: str | None
+    fields: dict[str, str], answer: str, whole: str, labels: tuple[str, ...], score_field: str | None
 ) -> StatedAnswer:
-    if score_field and score_field not in keys:
-        raise InputError(f"the answer has no field {score_field!r}", hint=f"its fields: {', '.join(keys)}")
-    key, questions = (score_field, ()) if score_field else _score_key(keys)
-    schema = dict.fromkeys(keys, "text")
-    for name in keys:
+    if score_field and score_field not in fields:
+        raise InputError(f"the answer has no field {score_field!r}", hint=f"its fields: {', '.join(fields)}")
+    key, candidates = (score_field, ()) if score_field else verdict_field(fields)
+    schema = dict.fromkeys(fields, "text")
+    for name in fields:
         if name.rpartition(".")[2].lower() in ("confidence", "konfidenz"):
             schema[name] = "confidence"
     if key is None:
-        return StatedAnswer(reply_schema=schema, questions=questions)
+        asked = f"which field of the answer is the verdict: {', '.join(candidates)}? (--verdict FIELD)"
+        return StatedAnswer(reply_schema=schema, questions=(Question("verdict", asked),))
     schema[key] = "score"
-    described = keys[key]
     if labels:
-        scale = _named_scale(labels)
-    elif _BOOLEAN.search(described):
-        scale = OutputScale(kind="binary", labels=("false", "true"), threshold=1.0)
-    elif stated := read_labels(described.split(":", 1)[-1]):
-        scale, more = _label_scale(stated.labels)
-        questions += more
-    else:
-        # 0 to 3 beside the field, in the answer's sentences, in a list of levels, or anywhere
-        scale = _numeric_scale(described) or _numeric_scale(answer) or _level_scale(whole)
-        if scale is None and (stated := read_labels(answer.replace("{", "\n").replace("}", "\n"))):
-            scale, more = _label_scale(stated.labels)
-            questions += more
-        scale = scale or _numeric_scale(whole, cued=True)
+        return StatedAnswer(scale=_named_scale(labels), reply_schema=schema)
+    scale, questions = _field_scale(key, fields, answer, whole)
     return StatedAnswer(scale=scale, reply_schema=schema, questions=questions)
 
 
-def _score_key(keys: Mapping[str, str]) -> tuple[str | None, tuple[Question, ...]]:
-    """Return the field with the verdict; None and a question where several could be it."""
-    leaves = {key: key.rpartition(".")[2].lower().replace(" ", "_") for key in keys}
-    for name in answer_words("verdict_fields"):
-        named = [key for key, leaf in leaves.items() if leaf == name]
-        if len(named) == 1:
-            return named[0], ()
-    others = [
-        key for key, leaf in leaves.items() if not _TEXTS.search(leaf) and leaf not in ("confidence", "id", "name")
-    ]
-    told = [key for key in others if _BOOLEAN.search(keys[key]) or _RANGE.search(keys[key]) or read_labels(keys[key])]
-    told = told or [key for key in others if re.search(r"score|rating|grade|number|integer|float|0", keys[key], re.I)]
-    if len(told or others) == 1:
-        return (told or others)[0], ()
-    choice = told or others or list(keys)
-    return None, (
-        Question("verdict", f"which field of the answer is the verdict: {', '.join(choice)}? (--verdict FIELD)"),
-    )
-
-
-def _json_keys(answer: str) -> dict[str, str]:
-    """Return the fields that the answer's words name, with what they say of each; `a.b` for one inside another."""
-    braces = answer.find("{")
-    if braces >= 0:
-        found = _keys_in_braces(answer[braces:])
-        if found:
-            return found
-    quoted = [match for match in _KEY.finditer(answer) if match["key"]]
-    keys = {}
-    for match, following in zip(quoted, [*quoted[1:], None], strict=True):
-        described = answer[match.end() : following.start() if following else len(answer)]
-        # A label in quotes is not a field: fields are followed by what they are.
-        if re.match(r"\s*(?:[(:,–—-]|is\b|\w+ \w+)", described) and match["key"] == match["key"].strip():
-            keys.setdefault(match["key"], described)
-    return keys
-
-
-def _keys_in_braces(text: str) -> dict[str, str]:
-    keys: dict[str, str] = {}
-    path: list[str] = []
-    last = ""
-    at, start = 0, 0
-    pattern = re.compile(rf"[{{}}]|(?:{_KEY.pattern})\s*:")
-    depth = 0
-    while match := pattern.search(text, at):
-        at = match.end()
-        if last:
-            keys[last] += text[start : match.start()]
-        start = match.end()
-        if match.group() == "{":
-            depth += 1
-            if last and not keys[last].strip():
-                path.append(last)
-                del keys[last]
-            last = ""
-        elif match.group() == "}":
-            depth -= 1
-            path = path[: max(0, depth - 1)]
-            last = ""
-            if depth == 0 and keys:
-                return keys
-        elif depth:
-            name = match["key"] or match["bare"]
-            last = ".".join([path[-1], name]) if path else name
-            keys.setdefault(last, "")
-    return keys
+def _field_scale(
+    key: str, fields: Mapping[str, str], answer: str, whole: str
+) -> tuple[OutputScale | None, tuple[Question, ...]]:
+    """Return the scale of a JSON field: from what is said of it, else of the answer, else anywhere."""
+    described = fields[key]
+    if BOOLEAN.search(described):
+        return OutputScale(kind="binary", labels=("false", "true"), threshold=1.0), ()
+    if stated := read_labels(described):
+        return _label_scale(stated.labels)
+    leaf = re.escape(key.rpartition(".")[2])
+    about = "\n".join(line for line in whole.split("\n") if re.search(rf"\b{leaf}\b", line, re.IGNORECASE))
+    if scale := read_numbers(described) or read_numbers(answer) or read_levels(whole):
+        return scale, ()
+    names = "|".join(re.escape(name.rpartition(".")[2]) for name in fields)
+    plain = re.sub(rf"[\"'`](?:{names})[\"'`]:?|[{{}}]", "\n", answer)
+    if stated := read_labels(plain) or read_labels(re.sub(rf"[\"'`](?:{names})[\"'`]", " ", about)):
+        return _label_scale(stated.labels)
+    if scale := read_numbers(about) or read_numbers(whole, cued=True):
+        return scale, ()
+    stated = read_defined(whole, answer)
+    return _label_scale(stated.labels) if stated else (None, ())
 
 
 def _label_scale(labels: tuple[str, ...]) -> tuple[OutputScale | None, tuple[Question, ...]]:
-    if all(re.fullmatch(_NUMBER, label) for label in labels):
-        return _of_numbers([float(label) for label in labels]), ()
     folded = {label.casefold() for label in labels}
-    if folded <= {"a", "b", "c", "tie", "d", "both", "neither"} and {"a", "b"} <= folded and len(labels) < 4:
+    paired = ({"a", "b"} <= folded or {"1", "2"} <= folded) and len(labels) < 5
+    if (
+        paired
+        and folded != {"1", "2"}
+        and folded <= {"a", "b", "c", "1", "2", "tie", "equal", "both", "neither", "same"}
+    ):
         return OutputScale(kind="choice", labels=labels, threshold=1.0), ()
+    if all(re.fullmatch(NUMBER, label) for label in labels):
+        return of_numbers([float(label) for label in labels]), ()
     ordered = in_order(labels)
     if ordered is None:
         return None, (ask_for_order(labels),)
@@ -239,55 +162,3 @@ def _named_scale(labels: tuple[str, ...]) -> OutputScale:
     if len(labels) == 2:
         return OutputScale(kind="binary", labels=labels, threshold=1.0)
     return OutputScale(kind="graded", labels=labels, threshold=float(len(labels) // 2))
-
-
-def _numeric_scale(text: str, *, cued: bool = False) -> OutputScale | None:
-    if _BIT.search(text):
-        return OutputScale(kind="binary", threshold=1.0)
-    for match in _RANGE.finditer(text):
-        low, high = float(match["low"]), float(match["high"])
-        before = text[max(0, match.start() - 60) : match.start()]
-        if cued and not re.search(
-            r"scale|score|rat(?:e|ing)|grade|skala|punkte|note|from|between|von|zwischen", before, re.I
-        ):
-            continue
-        if low >= high or re.search(
-            r"(?:sentences?|words?|lines?|points? for|sätze)\W*$", text[match.end() : match.end() + 12], re.I
-        ):
-            continue
-        if (low, high) == (0.0, 1.0) and (
-            "." in match.group() or _DECIMALS.search(text) or "between" in before.lower()[-12:]
-        ):
-            return OutputScale(kind="probability", threshold=0.5)
-        if low.is_integer() and high.is_integer() and high - low <= 1000:
-            return _of_numbers([low, high])
-    if not cued:
-        for match in _LISTED.finditer(text):
-            numbers = [float(number) for number in re.findall(_NUMBER, match["all"])]
-            if len(numbers) > 1:
-                return _of_numbers(numbers)
-        if match := _OUT_OF.search(text):
-            return _of_numbers([1.0 if match["high"] == "5" else 0.0, float(match["high"])])
-    return None
-
-
-def _level_scale(text: str) -> OutputScale | None:
-    """Return the scale of a list whose lines open with the levels; a numbered list of rules is none."""
-    levels = [int(match["level"]) for match in _LEVEL.finditer(text)]
-    dotted = re.findall(r"(?m)^[ \t]*\d{1,3}\.[ \t]", text)
-    if len(set(levels)) >= 3 and len(dotted) < len(levels) and max(levels) - min(levels) == len(set(levels)) - 1:
-        return _of_numbers([float(level) for level in levels])
-    return None
-
-
-def _of_numbers(numbers: list[float]) -> OutputScale:
-    low, high = min(numbers), max(numbers)
-    if not all(number.is_integer() for number in numbers):
-        if low >= 0.0 and high <= 1.0:
-            return OutputScale(kind="probability", threshold=0.5)
-        return OutputScale(
-            kind="graded", labels=tuple(f"{n:g}" for n in sorted(numbers)), threshold=float(len(numbers) // 2)
-        )
-    if (low, high) == (0.0, 1.0):
-        return OutputScale(kind="binary", threshold=1.0)
-    return OutputScale(low=int(low), high=int(high), threshold=float(-(-(low + high) // 2)))  # the middle, rounded up

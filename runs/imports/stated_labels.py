@@ -10,38 +10,85 @@ from importlib.resources import files
 
 import yaml
 
-_NEGATION = re.compile(r"(?:not|nicht|non)[ _-]?|(?:un|in|im|ir|il|dis|kein )", re.IGNORECASE)
+TEXTS = re.compile(
+    r"reason|expla|justif|ration|analy|comment|why|thought|thinking|evidence|critique|feedback|summary|quote|note_|step"
+    r"|begründ|begruend|erklär|erklaer|kommentar|assess|detail|issue|suggest|missing|error|descri|observ|broken|list"
+    r"|source|span|warum|hinweis|raison|explic|justif|fehler|violations|steps",
+    re.IGNORECASE,
+)
+"""What a field of words is called."""
+_NEGATION = re.compile(
+    r"(?:not|nicht|non|no|kein|keine|never)[ _-]+|(?:un|in|im|ir|il|dis|non|nicht)(?=\w{3})", re.IGNORECASE
+)
 _Q = r"[\"'`“”„‘’*_]{0,3}"
-_OR = r"\s*(?:,?\s*\b(?:or|oder|and|und|bzw\.)\b|[,/|])\s*"
+_OR = r"\s*(?:,?\s*\b(?:or|oder|and|und|ou|et|bzw\.)\b|[,/|])\s*"
 _WORD = r"[^\W\d_][\w+-]*"
 _CAPS = r"[A-ZÄÖÜ][A-ZÄÖÜ_-]+(?: [A-ZÄÖÜ][A-ZÄÖÜ_-]+){0,2}"
 _QUOTED = r"[\"'`“„‘*]{1,3}(?:[^\"'`“”„‘’*\n:]{1,40}?: ?)?([^\"'`“”„‘’*\n:,]{1,40}?)[\"'`“”’*]{1,3}"
-_QUOTED_LIST = re.compile(rf"{_QUOTED}(?:[^\"'`“”„‘’*\n]{{0,40}}?(?:{_OR}|[,;]\s){_QUOTED})+")
+_QUOTED_LIST = re.compile(rf"{_QUOTED}(?:[^\"'`“”„‘’*\n]{{0,90}}?(?:{_OR}|[,;]\s){_QUOTED})+")
 _CAPS_LIST = re.compile(rf"\b{_CAPS}{_Q}(?:{_OR}{_Q}{_CAPS})+\b")
-_LETTER_LIST = re.compile(rf"\b[A-F]{_Q}(?:{_OR}{_Q}[A-F]\b)+")
+_LETTER = rf"[A-F]{_Q}(?: ?\([^()\n]{{1,40}}\)|[:=] ?\w+| [-–=] \w+)?"
+_LETTER_LIST = re.compile(rf"\b{_LETTER}(?:{_OR}{_Q}{_LETTER}(?!\w))+")
+_LETTER_RANGE = re.compile(
+    r"\b(?:letters?|grades?|noten?|buchstaben?)\b[^.\n]{0,30}?\b(A)\b[^.\n\w]{0,3}(?:\([^()]*\) ?)?(?:to|bis|-|–)\s?([D-F])\b",
+    re.I,
+)
 _LISTED_AFTER = (
     # after these a label may have several words
-    (r"(?:one of|either|the following|labels?|classes|categories)(?: (?:these|the following|labels?|classes))*:?", 3),
     (
-        r"(?:one word|the words?|answer|reply|respond|output|return|say|write|with|only|antworte)"
-        r"(?: (?:with|only|only with|just|the word|exactly|mit))*[:,]?",
+        r"(?:one of|either|the following|(?:labels?|class(?:es)?|categor(?:y|ies)|options?|words?|values?|kategorien?|eines|entweder)"
+        r"(?: \([^()\n]*\))?)"
+        r"(?: (?:these|the following|the|labels?|words?|values?|options?|classes|categories|is|are|of|von|der))*"
+        r"(?:, in [\w -]+,)?:?",
+        3,
+    ),
+    (
+        r"(?:one word|the words?|answer|reply|respond|output|return|say|write|print|with|only|antworte|antworten sie|gib|nur|mit"
+        r"|decide|label it|mark it|classify it|as)"
+        r"(?: (?:with|only|only with|just|the word|exactly|mit|aus|nur|ausschließlich|as))*[:,]?",
         0,
     ),
 )
 _CUED_LISTS = tuple(
     re.compile(
         rf"\b{cue}\s+({_Q}{_WORD}(?: {_WORD}){{0,{more}}}?{_Q}(?:{_OR}{_Q}{_WORD}(?: {_WORD}){{0,{more}}}?{_Q})+)"
-        r"(?=\s*(?:[.;:\n]|$| only\b| as\b))",
+        r"(?=\s*(?:[.;:\n]|$| only\b| as\b|, (?:and|with|nothing)\b))",
         re.IGNORECASE,
     )
     for cue, more in _LISTED_AFTER
 )
-_YES_NO = re.compile(rf"\b(?:yes{_Q}{_OR}{_Q}no|no{_Q}{_OR}{_Q}yes)\b", re.IGNORECASE)
-_TAGGED = re.compile(r"<([A-Za-z][\w-]*)>\s*([^<>\n]{0,40}?)\s*</\1>")
-_BRACKETS = re.compile(r"\[\[\s*([^\[\]\n]{1,30}?)\s*\]\]")
+_YES_NO = re.compile(
+    rf"\b(?:yes{_Q}{_OR}{_Q}no|no{_Q}{_OR}{_Q}yes|ja{_Q}{_OR}{_Q}nein|nein{_Q}{_OR}{_Q}ja)\b", re.IGNORECASE
+)
+TAGGED = re.compile(r"<([A-Za-z][\w-]*)>\s*([^<>\n]{0,60}?)\s*</\1>")
+BRACKETS = re.compile(r"\[\[\s*([^\[\]\n]{1,30}?)\s*\]\]")
+_ITEM = rf"(?:{_CAPS}|{_WORD}(?: {_WORD}){{0,2}}?)"
 _KEYED = re.compile(
-    rf"(?m)(?:^|[\"'`:]|\b(?=[A-ZÄÖÜ]))[ \t]*[*_]*(?P<key>[A-ZÄÖÜ][\w]*(?: \w+){{0,2}})[*_]*:[*_]*[ \t]*[<\[(]?{_Q}"
-    rf"(?P<first>{_CAPS}|{_WORD}){_Q}(?P<rest>(?:{_OR}{_Q}(?:(?P=key):[ \t]*)?{_Q}(?:{_CAPS}|{_WORD}){_Q})+)[>\])]?"
+    rf"(?m)(?:^|[\"'`:]|\b(?=[A-ZÄÖÜ]))[ \t]*[*_#-]*[ \t]?[*_]*(?P<key>[A-ZÄÖÜ][\w]*(?: \w+){{0,2}})[*_]*:[*_]*[ \t]*"
+    rf"[<\[({{]*{_Q}(?P<first>{_ITEM}){_Q}(?P<rest>(?:{_OR}{_Q}(?:(?P=key):[ \t]*)?{_Q}{_ITEM}{_Q})+)"
+    r"(?=[ \t]*(?:[>\])}.;,\"'`(]|$))"
+)
+_NO_KEY = re.compile(
+    r"one of|choose|wähle|eines|option|labels?$|following|antworte|output|values?|reply|respond|return", re.I
+)
+_OFFERED = re.compile(
+    r"(?:one of|choose|options?|labels?|categor|classes|possible|allowed|following|pick|select|wähle|kategorie|antwortmöglich"
+    r"|eine der|answers?|verdicts?|scale|ratings?|grades?|stufen|skala|wert)[^\n]*:[*_]*[ \t]*\n",
+    re.IGNORECASE,
+)
+_OPTION = re.compile(
+    rf"[ \t]*(?:[-*•]|\(?[0-9a-z][.)])?[ \t]*{_Q}(?P<label>{_WORD}(?:[ -]{_WORD}){{0,4}}){_Q}[ \t]*(?:$|[:=(–—]|- |->|→)",
+    re.MULTILINE,
+)
+_DEFINED = re.compile(
+    rf"(?m)^[ \t]*(?:[-*•#]+[ \t]*)?{_Q}(?P<label>{_WORD}(?:[ -]{_WORD}){{0,2}}){_Q}[ \t]*(?:[:=–—]|- |->|→|\bmeans\b|\bif\b|\bwenn\b)"
+    r"[*_]*[ \t]*\S"
+)
+_ABSTAINS = re.compile(
+    r"attempt|enough|unknown|unclear|n/?a\b|unsure|cannot|undetermin|unverif|applicable|skip|unklar|invalid"
+)
+_DEGREE = re.compile(
+    r"strong|full|part|complete|somewhat|slight|very|mostly|highly|minor|major|total|neither|weak|voll|teil|eher|sehr|überhaupt|quite"
 )
 
 
@@ -56,88 +103,126 @@ class StatedLabels:
 def read_labels(text: str) -> StatedLabels | None:
     """Read the labels that a text offers; None where it offers none."""
     tags: dict[str, list[str]] = {}
-    for tag, inner in _TAGGED.findall(text):
+    for tag, inner in TAGGED.findall(text):
         tags.setdefault(tag, []).append(inner)
     for tag, inner in tags.items():
         labels = _distinct(inner if len(inner) > 1 else re.split(r"\s*(?:[|/]|\bor\b)\s*", inner[0]))
         if len(labels) > 1 and not all(re.fullmatch(r"-?[\d.]+", label) for label in labels):
             return StatedLabels(labels=labels, mark=f"<{tag}>...</{tag}>")
-    brackets = _distinct(_BRACKETS.findall(text))
+    brackets = _distinct(BRACKETS.findall(text))
     if len(brackets) > 1 and not any(re.fullmatch(r"[\d.]+", label) for label in brackets):
         return StatedLabels(labels=brackets, mark="[[...]]")
     for match in _KEYED.finditer(text):
         key = match["key"]
+        if TEXTS.search(key):
+            continue
+        marked = "" if _NO_KEY.search(key) and key.lower() != "label" else f"{key}: ..."
         rest = re.sub(rf"{re.escape(key)}:", "", match["rest"])
         labels = _distinct([match["first"], *re.split(_OR, rest)])
         if len(labels) > 1 and not set(_words(labels)).intersection(answer_words("no_labels")):
-            return StatedLabels(labels=labels, mark=f"{key}: ...")
-    for pattern in (_CAPS_LIST, _QUOTED_LIST, _LETTER_LIST, _YES_NO, *_CUED_LISTS):
-        for match in pattern.finditer(text):
-            labels = _items(match, quoted=pattern is _QUOTED_LIST)
-            if 2 <= len(labels) <= 12 and not set(_words(labels)).intersection(answer_words("no_labels")):
+            return StatedLabels(labels=labels, mark=marked)
+    for pattern in (_QUOTED_LIST, _CAPS_LIST, _LETTER_LIST, _YES_NO, *_CUED_LISTS):
+        for labels in _lists(pattern, text):
+            if _are_labels(labels):
                 return StatedLabels(labels=labels)
+    if match := _LETTER_RANGE.search(text):
+        letters = "ABCDEF"[: "ABCDEF".index(match[2].upper()) + 1]
+        return StatedLabels(labels=tuple(letters))
+    for match in _OFFERED.finditer(text):
+        if _are_labels(labels := _options(text[match.end() :])):
+            return StatedLabels(labels=labels)
     return None
 
 
-def read_mark(text: str) -> str:
-    """Return the mark that a text asks for round a number; empty for none or for one of the usual words."""
-    if _BRACKETS.search(text):
-        return "[[...]]"
-    if match := re.search(r"\[([A-Z]{3,20})\](?=\s*[<(\[]?[^\n]{0,30}?(?:number|integer|score|rating|\d))", text):
-        return f"{match.group()} ..."
-    for tag, inner in _TAGGED.findall(text):
-        if not re.search(r"think|reason|explan|analy|comment|justif|rational|begründ", tag, re.IGNORECASE) and (
-            inner == "" or re.search(r"\d|score|rating|number|integer|grade|verdict|\.\.\.", inner, re.IGNORECASE)
-        ):
-            return f"<{tag}>...</{tag}>"
-    keyed = re.findall(
-        r"(?m)(?:^|[\"'`:])[ \t]*[*_]*([A-ZÄÖÜ]\w*(?: \w+){0,2})[*_]*:[*_]*[ \t]*[<\[(]?(?:-?\d|"
-        r"(?:number|integer|zahl|score|rating|note)\b)",
-        text,
-        re.IGNORECASE,
-    )
-    if not keyed:  # a label that the answer goes on from
-        keyed = re.findall(r"\n[ \t]*[-*•#]*[ \t]*([A-ZÄÖÜ]\w*(?: \w+){0,2}):\s*$", text)
-    return f"{keyed[-1]}: ..." if keyed else ""
+def read_defined(text: str, answer: str) -> StatedLabels | None:
+    """Read labels that a text explains line by line, or names anywhere, if their words tell which is the worse.
+
+    Args:
+        text: All of the prompt.
+        answer: What asks for the answer.
+    """
+    defined = _distinct([match["label"] for match in _DEFINED.finditer(text)])
+    asked = tuple(label for label in defined if re.search(rf"\b{re.escape(label)}\b", answer, re.IGNORECASE))
+    found = [labels for pattern in (_QUOTED_LIST, _CAPS_LIST) for labels in _lists(pattern, text)]
+    found += [asked, defined]
+    found += [labels for pattern in (_LETTER_LIST, _YES_NO, *_CUED_LISTS) for labels in _lists(pattern, text)]
+    chosen = next((labels for labels in found if _are_labels(labels) and in_order(labels)), None)
+    return StatedLabels(labels=chosen) if chosen else None
 
 
-def place_of(text: str) -> str:
-    """Return the place that a text asks for the verdict: `last line`, `start`, or empty."""
-    if re.search(
-        r"\b(?:last|final|letzten?|own) (?:line|zeile)\b|\b(?:line|zeile) by itself|on the last|\bend with\b",
-        text,
-        re.I,
-    ):
-        return "last line"
-    if re.search(r"\b(?:first|ersten?) (?:line|zeile|word|wort)\b|\b(?:start|begin) (?:your \w+ )?with\b", text, re.I):
-        return "start"
-    return ""
+def _lists(pattern: re.Pattern[str], text: str) -> list[tuple[str, ...]]:
+    return [_items(match, quoted=pattern is _QUOTED_LIST) for match in pattern.finditer(text)]
+
+
+def _are_labels(labels: Sequence[str]) -> bool:
+    return 2 <= len(labels) <= 12 and not set(_words(labels)).intersection(answer_words("no_labels"))
+
+
+def _options(text: str) -> tuple[str, ...]:
+    """Return the labels of the lines that a text begins with, one a line."""
+    labels: list[str] = []
+    for line in text.split("\n"):
+        match = _OPTION.match(line)
+        if match is None:
+            if line.strip() or labels:
+                break
+            continue
+        labels.append(match["label"])
+    return _distinct(labels)
 
 
 def in_order(labels: Sequence[str]) -> tuple[str, ...] | None:
     """Return labels with the worst first; None where their words do not tell."""
-    first, last = _side(labels[0], labels[-1]), _side(labels[-1], labels[0])
     if all(re.fullmatch(r"[A-F][+-]?", label) for label in labels) and len(labels) > 3:
-        return tuple(sorted(labels, reverse=True))
-    if first == last or (first and last and first == last):
+        return tuple(sorted(labels, key=lambda grade: (-ord(grade[0]), "-+".find(grade[1:]) if grade[1:] else 0.5)))
+    ranks = [_rank(label) for label in labels]
+    if len(labels) > 2 and None not in ranks and len(set(ranks)) == len(ranks):
+        return tuple(label for _, label in sorted(zip(ranks, labels, strict=True)))
+    first, last = _side(labels[0], labels[-1]), _side(labels[-1], labels[0])
+    if first == last:
         return None
+    if len(labels) > 2:
+        middle = [_side(label, labels[0]) for label in labels]
+        alike = any(
+            one == other and not _DEGREE.search(f"{label} {following}".casefold())
+            for one, other, label, following in zip(middle, middle[1:], labels, labels[1:], strict=False)
+        )
+        ends = f"{labels[0]} {labels[-1]}".casefold().replace("_", " ")
+        if _ABSTAINS.search(ends) or (alike and len(labels) == 3):
+            return None
     worse_first = first < last
     return tuple(labels) if worse_first else tuple(reversed(labels))
 
 
+def _rank(label: str) -> int | None:
+    """Return the place of a label among words for quality, the worst first; None where it is none of them."""
+    ranked = list(answer_words("ranked"))
+    word = label.casefold().replace(" ", "_")
+    return ranked.index(word) if word in ranked else None
+
+
 def _side(label: str, other: str) -> int:
     """Return -1 for the worse of two labels, 1 for the better, 0 where its words do not tell."""
-    folded, opposite = label.casefold(), other.casefold()
-    negated = _NEGATION.match(folded)
-    if negated and (folded[negated.end() :] == opposite or opposite.startswith(folded[negated.end() :][:5] or "\n")):
+    folded, opposite = label.casefold().replace("_", " "), other.casefold().replace("_", " ")
+    if meant := _meant(folded):
+        return meant
+    for mine, theirs, side in ((folded, opposite, -1), (opposite, folded, 1)):
+        negated = _NEGATION.match(mine)
+        if negated and theirs.startswith(mine[negated.end() :][:5]):
+            return side
+    return -1 if folded in ("n",) and opposite in ("y", "j") else 1 if folded in ("y", "j") and opposite == "n" else 0
+
+
+def _meant(label: str) -> int:
+    """Return -1 where a label's words are bad, 1 where they are good, 0 where they do not tell; "not" turns it round."""
+    if negated := _NEGATION.match(label):
+        rest = _meant(label[negated.end() :])
+        if rest or negated.group().endswith((" ", "-")):
+            return -rest
+    words = set(re.findall(r"[^\W_]+", label))
+    if words.intersection(answer_words("worse")):
         return -1
-    negated = _NEGATION.match(opposite)
-    if negated and opposite[negated.end() :] == folded:
-        return 1
-    words = re.findall(r"[^\W_]+", folded)
-    if set(words).intersection(answer_words("worse")):
-        return -1
-    return 1 if set(words).intersection(answer_words("better")) else 0
+    return 1 if words.intersection(answer_words("better")) else 0
 
 
 @cache
@@ -150,6 +235,8 @@ def answer_words(kind: str) -> dict[str, None]:
 def _items(match: re.Match[str], *, quoted: bool) -> tuple[str, ...]:
     if quoted:
         return _distinct(re.findall(_QUOTED, match.group()))
+    if match.re is _LETTER_LIST:
+        return tuple(dict.fromkeys(re.findall(r"(?<![\w(])[A-F](?!\w)", re.sub(r"\([^()]*\)", "", match.group()))))
     text = match.group(1) if match.re in _CUED_LISTS else match.group()
     return _distinct(re.split(_OR, text))
 

@@ -29,31 +29,44 @@ _ANSWER_HEADING = re.compile(
 )
 _VERB = (
     r"(?:answer|respond|reply|return|output|print|finish|conclude|format|produce|emit|write|end|score|begin|start"
-    r"|antworte|schreibe?|gib|ausgabe|begründe|beende|erkläre|think|reason|explain|provide|give|state|assign|report"
-    r"|rate|label|choose|select|pick|use)"
+    r"|antworten?|schreiben?|gib|geben? sie|vergib|wählen?|nenne|liefere|ausgabe|begründen?|beenden?|erklären?|think"
+    r"|reason|explain|provide|give|state|assign|report|rate|label|choose|select|pick|use (?:this|the following|exactly)|réponde?z?|réponds|donne[rz]?"
+    r"|renvoie|retourne[rz]?|écri[st]|termine[rz]?|responde|devuelve|put|wrap|enclose|place)"
 )
 _LEAD = (
-    r"(?:please |now |first,? |then,? |finally,? |bitte |only |just |you (?:must|should) "
-    r"|after (?:that|this|the \w+),? )*"
+    r"(?:please |now |first,? |then,? |finally,? |bitte |only |just |you (?:must|should|will|have to|need to) |danach |dann "
+    r"|after (?:that|this|the \w+),? |zuerst |abschließend |always |immer |at the end,? |am ende |#+ )*"
 )
-_STRONG = r"(?:answer|respond|reply|return|output|print|finish|conclude|end|antworte|schreibe?)"
+_STRONG = (
+    r"(?:answer|respond|reply|return|output|print|finish|conclude|end|antworten?|schreiben?|réponde?z?|réponds|renvoie)"
+)
 _SURELY_ASKS = re.compile(
-    rf"{_BULLET}{_LEAD}{_STRONG}\b(?! (?:is|was|has|may|must|should|that|which|or|and)\b)", re.IGNORECASE
+    rf"{_BULLET}{_LEAD}{_STRONG}\b(?! (?:is|was|has|may|must|should|that|which|or|and)\b)"
+    rf"|{_BULLET}(?:your|the|deine|ihre|die|final) (?:final |whole |entire |only )?"
+    r"(?:output|response|answer|reply|verdict|antwort|ausgabe) (?:should|must|has to|needs to|muss|soll|will) "
+    r"(?:be|have|contain|consist|include|only|end|start|begin|follow|use|nur|aus|ein)\b[^\n]{0,80}?"
+    r"\b(?:json|word|wort|format|number|integer|zahl|string|label|one of|either|single|exactly|digit|object|line|keys?)\b",
+    re.IGNORECASE,
 )
 _ASKS = re.compile(rf"{_BULLET}{_LEAD}{_VERB}\b", re.IGNORECASE)
+_GRADES = re.compile(rf"{_BULLET}{_LEAD}(?:score|rate|label|assign|use|give|think|explain)\b", re.IGNORECASE)
+_ROLE = re.compile(
+    r"\W*(?:you are|you're|your (?:task|job|role|goal)\b|du bist|sie sind|act as|as an?\b|tu es|vous êtes)",
+    re.IGNORECASE,
+)
 _ABOUT_ANSWER = re.compile(
-    r"\bjson\b|\b(?:answer|respond|reply|return|output|antworte|antwort)\b"
+    r"\bjson\b|\b(?:answer|respond|reply|return|output|antworten?|antwort|option|réponse)\b"
     r"|\b(?:last|first|letzten?|ersten?|single|own) (?:line|zeile)\b|\b(?:explanation|reasoning"
-    r"|justification|rationale|rating"
-    r"|verdict|urteil|digit|number|integer|format"
-    r"|one word|step by step|briefly|label|score|grade|note|bewertung|comment|points?)\b",
+    r"|justification|rationale|rating|critique|begründung"
+    r"|verdict|urteil|digit|number|integer|format|zahl|wort"
+    r"|tags?|one word|step by step|briefly|label|score|grade|note|bewertung|comment|points?|stars?|sterne|punkte)\b",
     re.IGNORECASE,
 )
 _ALWAYS_ANSWER = re.compile(
-    r"\bjson\b|[{,]\s*[\"'][\w ]+[\"']\s*:|^\s*[\"'][\w ]+[\"']\s*:|\[\[|<(\w+)>[^<>]*</\1>|\bscore is an? "
+    r"\bjson\b|(?:^|:|`)\s*\{\s*[\"'][\w ]+[\"']\s*:|^\s*[\"'][\w ]+[\"']\s*:|\[\[|<(\w+)>[^<>]*</\1>|\bscore is an? "
     r"|\b(?:exactly|strictly)? ?in (?:exactly )?(?:this|the following) (?:form|format)\b|im folgenden format"
     r"|\b(?:last|first|letzten?|ersten?) (?:line|zeile)\b|\bone of: |\b(?:output|answer|response|reply) format\b"
-    r"|\bwhere (?:score|\d) (?:is|means)",
+    r"|\bwhere (?:score|\d) (?:is|means)|[\"'`]\w+[\"'`] (?:field|key)\b",
     re.IGNORECASE,
 )
 _LINE_FORM = re.compile(
@@ -61,6 +74,17 @@ _LINE_FORM = re.compile(
     r"(?:[<\[(][^<>\[\]]*[>\])]|\.\.\.|…|[\w-]+ (?:or|oder|\||/) [\w :-]+)\s*\W*$"
 )
 _LEVEL = re.compile(r"\s*[-*•]?\s*[*_]*(?:score|grade|level|stufe|note) ?-?\d{1,3}[*_]*\s*[:=–—-]\s*\S", re.IGNORECASE)
+_LEVEL_LINE = re.compile(r"\s*[-*•]?\s*[*_\"'`]*-?\d{1,3}[*_\"'`]*\s*(?:points?|punkte?)?\s*[:=–—(-]")
+_JUDGES = re.compile(
+    r"\W*(?:please )?(?:evaluate|assess|rate|judge|score|grade|bewerte|beurteile|prüfe)\b", re.IGNORECASE
+)
+_OF_LABELS = re.compile(
+    r"^(?!.*\b(?:json|fields?|keys?|format|lines?)\b).*\b(?:labels?|categor|class|grades?|scale|verdicts?|values?|options?|one of|eines|stufen|skala)",
+    re.IGNORECASE | re.DOTALL,
+)
+_EXPLAINS = re.compile(
+    r"[ \t]*(?:[-*•]|\d{1,2}[.)])?[ \t]*[*_\"'`]*[\w -]{1,40}[*_\"'`]*[ \t]*[:=(–—-][*_]*[ \t]*\w+(?:[^\w\n]+\w+){4,}"
+)
 _GIVEN = re.compile(
     r"\s*(?:you (?:get|are given|will (?:be given|get|receive|see))|here (?:is|are)|du (?:erhältst|bekommst))\b", re.I
 )
@@ -87,14 +111,13 @@ def read_units(text: str) -> list[Unit]:
     """Cut a text into units, and say what each is; fields stand in it as `FIELD`."""
     pieces = [piece for line in _lines(text) for piece in _sentences(text, line)]
     units: list[Unit] = []
-    in_answer = told = False
+    in_answer = in_form = of_labels = told = False
     for at, piece in enumerate(pieces):
         words = text[piece.start : piece.end]
         following = next((p for p in pieces[at + 1 :] if text[p.start : p.end].strip()), None)
-        next_words = text[following.start : following.end] if following else ""
-        kind = _kind(words, next_words)
-        shown_form = bool(units) and units[-1].kind == "answer" and text[: units[-1].end].rstrip().endswith(":")
-        if kind in ("rule", "heading") and shown_form:
+        kind = _kind(words, text[following.start : following.end] if following else "")
+        explained = _LEVEL_LINE.match(words) or (of_labels and _EXPLAINS.match(words))
+        if kind in ("rule", "heading") and in_form and not explained:  # what stands under "return these fields:"
             kind = "answer"
         if _ANSWER_HEADING.match(words) and kind != "row":
             kind, in_answer = "answer", True
@@ -103,7 +126,20 @@ def read_units(text: str) -> list[Unit]:
         elif in_answer and kind != "blank":
             kind = "answer"
         if kind == "rule" and (not told or _GIVEN.match(words)):
-            kind, told = "role", True
+            kind = "role"
+        told = told or kind in ("role", "answer")
+        if kind != "blank":
+            goes_on = (
+                in_form
+                and re.match(
+                    r"[ \t]*(?:[-*•\"'{}]|\d{1,2}[.)]|\t| {2}|[\w ]{1,40}$|[*_]*[A-ZÄÖÜ][\w -]{0,25}[*_]*:[^\n]{0,80}$)",
+                    words,
+                )
+                is not None
+            )
+            if not in_form:
+                of_labels = _OF_LABELS.search(words) is not None
+            in_form = kind == "answer" and (words.rstrip().endswith(":") or goes_on)
         units.append(Unit(start=piece.start, end=piece.end, kind=kind))
     for at, unit in enumerate(units[:-1]):
         question = text[unit.start : unit.end].rstrip().endswith("?") and not re.match(
@@ -112,8 +148,24 @@ def read_units(text: str) -> list[Unit]:
         if unit.kind == "rule" and question and units[at + 1].kind == "answer":  # it asks for the verdict
             units[at] = Unit(start=unit.start, end=unit.end, kind="role")
     if not any(unit.kind == "rule" for unit in units):  # one sentence says both what to judge and how
-        units = [Unit(start=u.start, end=u.end, kind="rule" if u.kind == "role" else u.kind) for u in units]
+        row = next((unit.start for unit in units if unit.kind == "row"), 0)
+        says = [
+            unit.kind == "role"
+            or (unit.kind == "answer" and unit.end <= row and bool(_JUDGES.match(text[unit.start : unit.end])))
+            for unit in units
+        ]
+        units = [
+            Unit(start=u.start, end=u.end, kind="rule" if said else u.kind) for u, said in zip(units, says, strict=True)
+        ]
     return units
+
+
+def words_on_answer(text: str, units: Sequence[Unit]) -> str:
+    """Return the words of a text that ask for the answer, with a label at its end that the answer goes on from."""
+    asks = "\n".join(text[unit.start : unit.end] for unit in units if unit.kind == "answer")
+    if units[-1].kind != "answer" and text.rstrip().endswith(":"):
+        asks += "\n" + text.rstrip().rpartition("\n")[2]
+    return asks
 
 
 def _kind(words: str, following: str) -> UnitKind:
@@ -128,6 +180,8 @@ def _kind(words: str, following: str) -> UnitKind:
     leads_to_row = FIELD in following or (_TAG.match(following) is not None and not following.strip().startswith("</"))
     if words.rstrip().endswith(":") and leads_to_row and len(words) <= 80 and not _ABOUT_CRITERIA.search(words):
         return "row"
+    if _ROLE.match(words) and not re.search(r"[{,]\s*[\"'][\w ]+[\"']\s*:", words):
+        return "rule"
     if (
         _SURELY_ASKS.match(words)
         or _ALWAYS_ANSWER.search(words)
@@ -135,6 +189,8 @@ def _kind(words: str, following: str) -> UnitKind:
         or re.fullmatch(r"\s*[{}\[\]]+,?\s*", words)
     ):
         return "answer"
+    if len(words) > 110 and _GRADES.match(words) and re.search(r"\(|,.*,", words):
+        return "rule"  # "Score accuracy (no wrong statement), coverage (all dates), brevity": it says what counts
     if _ASKS.match(words) and _ABOUT_ANSWER.search(words) and not _ABOUT_CRITERIA.search(words):
         return "answer"
     if _ASKS.match(words) and re.search(r"\b(?:[A-Z]{2,}|yes|no|ja|nein|\d)\b", words) and len(words) < 120:

@@ -14,7 +14,7 @@ from .foreign_judge import ForeignJudge, ImportOptions
 from .stated_answer import Question, StatedAnswer, ask_for_order, read_answer
 from .stated_labels import in_order
 from .template_syntaxes import our_template
-from .text_units import FIELD, Span, Unit, find_criteria, read_units
+from .text_units import FIELD, Span, Unit, find_criteria, read_units, words_on_answer
 
 _NAMESPACES = ("item", "sample", "vars", "row", "data", "record", "example", "inputs", "outputs")
 """What stands before the dot of a field in tools that group a row's fields."""
@@ -74,9 +74,7 @@ def understand(judge: ForeignJudge, options: AddOptions) -> Understood:
     text = "".join(FIELD if isinstance(part, Field) else part for part in parts)
     units = read_units(text)
     span = _criteria(text, units, judge, options)
-    asks = "\n".join(text[u.start : u.end] for u in units if u.kind == "answer")
-    if units[-1].kind != "answer" and text.rstrip().endswith(":"):
-        asks += "\n" + text.rstrip().rpartition("\n")[2]  # a label that the answer goes on from
+    asks = words_on_answer(text, units)
     answer = _answer(judge, asks, text.replace(FIELD, ""), options)
     questions = list(answer.questions)
     scale = _with_threshold(answer.scale, options) if answer.scale else None

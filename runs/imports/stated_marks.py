@@ -1,0 +1,72 @@
+"""Where in a reply of prose the verdict stands, as a prompt's words ask for it: a mark beside it, or a place."""
+
+from __future__ import annotations
+
+import re
+
+from .stated_labels import BRACKETS, TAGGED, TEXTS
+
+_WORD_FOR_VERDICT = (
+    r"number|integer|digit|zahl|ziffer|score|rating|note|verdict|label|grade|letter|judge?ment|decision|urteil|wert|value"
+    r"|points|punkte|one of|either|entweder|nombre|chiffre"
+)
+_NO_VERDICT = re.compile(
+    rf"{TEXTS.pattern}|think|evaluation$|example|note that|format|question|context|input|overview|strength|weakness|answer key",
+    re.IGNORECASE,
+)
+_KEYED = re.compile(
+    r"(?:^|[\"'`:(]|\b(?:with|line|as|form|mit|zeile|format)\s)[ \t]*[*_#>-]*[ \t]?[*_]*(?P<key>[A-ZÄÖÜ]\w*(?:[ -]\w+){0,2})[*_]*"
+    r"(?: \([^()\n]*\))?:[*_]*[ \t]*[\"'`]?"
+    rf"(?:[<\[{{(](?:[^<>\[\]{{}}()\n]*)[>\]}})]|[NXn_#]+(?=[\s\"'`.,/)]|$)|\.\.\.|…|-?\d|(?:(?:the|your|an?|eine?|deine?) )?(?:\w+ )?(?:{_WORD_FOR_VERDICT})\b)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_GOES_ON = re.compile(
+    r"(?:^|\n)[ \t]*[-*•#]*[ \t]*[*_]*(?P<key>[A-ZÄÖÜ]\w*(?: \w+){0,2})[*_]*(?: \([^()\n]*\))?:[*_]*\s*$"
+)
+
+
+def read_mark(text: str) -> str:
+    """Return the mark that a text asks for round the verdict; empty for none."""
+    if BRACKETS.search(text):
+        return "[[...]]"
+    if match := re.search(r"\[([A-Z]{3,20})\](?=\s*[<(\[]?[^\n]{0,30}?(?:number|integer|score|rating|\d))", text):
+        return f"{match.group()} ..."
+    tags = [(tag, inner) for tag, inner in TAGGED.findall(text) if not _NO_VERDICT.search(tag)]
+    said = [tag for tag, inner in tags if re.search(rf"\d|{_WORD_FOR_VERDICT}", f"{tag} {inner}", re.IGNORECASE)]
+    for tag, inner in reversed(tags):
+        if (
+            tag in said
+            and (not _NO_VERDICT.search(inner))
+            and (len(said) == 1 or re.search(_WORD_FOR_VERDICT, f"{tag} {inner}", re.I))
+        ):
+            return f"<{tag}>...</{tag}>"
+    opened = [tag for tag in re.findall(r"<([A-Za-z]\w*)>[^<>\n]{0,3} ?tags?\b", text) if not _NO_VERDICT.search(tag)]
+    if opened:
+        return f"<{opened[-1]}>...</{opened[-1]}>"
+    keyed = [match["key"] for match in _KEYED.finditer(text) if not _NO_VERDICT.search(match["key"])]
+    if not keyed and (match := _GOES_ON.search(text)) and not _NO_VERDICT.search(match["key"]):
+        keyed = [match["key"]]  # a label that the answer goes on from
+    return as_mark(keyed[-1]) if keyed else ""
+
+
+def as_mark(label: str) -> str:
+    """Return the mark of a label before a colon, without the "your" that replies leave out."""
+    return re.sub(r"^(?:your|the|my|deine?|ihre?|votre) ", "", label, flags=re.IGNORECASE) + ": ..."
+
+
+def names_verdict(text: str) -> bool:
+    """Whether a text names what a verdict is: a number, a score, a label."""
+    return re.search(rf"\b(?:{_WORD_FOR_VERDICT}|stars?|sterne)\b", text, re.IGNORECASE) is not None
+
+
+def place_of(text: str) -> str:
+    """Return the place that a text asks for the verdict: `last line`, `start`, or empty."""
+    if re.search(
+        r"\b(?:last|final|letzten?|own|separate|new|dernière) (?:line|zeile|ligne)\b|\b(?:line|zeile) by itself|on the last"
+        r"|\bend with\b|\bam ende\b",
+        text,
+        re.IGNORECASE,
+    ):
+        return "last line"
+    first = r"\b(?:first|ersten?|première) (?:line|zeile|word|wort|ligne)\b|\b(?:start|begin) (?:your \w+ )?with\b"
+    return "start" if re.search(first, text, re.IGNORECASE) else ""
