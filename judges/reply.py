@@ -316,13 +316,19 @@ def _marked(prompt: JudgePrompt, value: str, text: str) -> str | None:
             return _only_value(value, lines[-1]) if lines else None
         match = re.match(rf"[{_MARK}]{{0,40}}{value}", lines[0], re.IGNORECASE) if lines else None
         return match.group(1) if match else None
-    before, after = (r"\s+".join(map(re.escape, side.split())) for side in prompt.mark_sides)
+    before, after = (_with_any_blanks(side) for side in prompt.mark_sides)
     mark = _last(re.compile(rf"(?<!\w){before}" if prompt.mark_sides[0][0].isalnum() else before, re.IGNORECASE), text)
     if mark is None:
         return None
     closed = rf"[{_MARK}.]{{0,40}}?{after}" if after else ""
     match = re.compile(rf"[{_MARK}]{{0,40}}{value}{closed}", re.IGNORECASE).match(text, mark.end())
     return match.group(1) if match else ""
+
+
+def _with_any_blanks(mark: str) -> str:
+    """Return the pattern of one side of a mark; there may be a blank before its colon, as in French."""
+    pattern = r"\s+".join(map(re.escape, mark.removesuffix(":").split()))
+    return rf"{pattern}\s*:" if mark.endswith(":") else pattern
 
 
 def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:

@@ -82,7 +82,7 @@ def last_line(text: str) -> str:
 def after_mark(text: str, before: str, after: str) -> str:
     """Return what stands after the last mark, up to its other side or the end of the line; no mark: `last_line`."""
     marks = " \t\"'*_`>#[](){}"
-    pattern = r"\s+".join(map(re.escape, before.split()))
+    pattern = r"\s+".join(map(re.escape, before.removesuffix(":").split())) + r"\s*:" * before.endswith(":")
     found = list(re.finditer(pattern, text, re.IGNORECASE))
     if not found:
         return last_line(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from string import Template
 
 from ...judges import JudgePrompt, OutputScale
@@ -110,8 +111,9 @@ function bare(text) {
 
 _PARSE_MARK = """\
 function fieldsOf(text) {
-  const at = text.toLowerCase().lastIndexOf(<before>);
-  return at < 0 ? lineOf(text) : { score: bare(text.slice(at + <length>).trimStart().split(<after>)[0]) };
+  const mark = [...text.matchAll(new RegExp(<before>, 'gi'))].at(-1);
+  if (mark === undefined) return lineOf(text);
+  return { score: bare(text.slice(mark.index + mark[0].length).trimStart().split(<after>)[0]) };
 }
 
 """
@@ -169,7 +171,9 @@ def _parse_line(prompt: JudgePrompt) -> str:
     before, after = prompt.mark_sides
     line = _PARSE_LINE.replace("fieldsOf", "lineOf")
     if before:
-        values = {"before": _js(before.lower()), "length": _js(len(before)), "after": _js(after or "\n")}
+        words = re.sub(r"[^\w\s]", lambda sign: "\\" + sign.group(), before.removesuffix(":").rstrip())
+        pattern = re.sub(r"\s+", r"\\s+", words) + r"\s*:" * before.endswith(":")
+        values = {"before": _js(pattern), "after": _js(after or "\n")}
         mark = _PARSE_MARK
         for name, value in values.items():
             mark = mark.replace(f"<{name}>", value)

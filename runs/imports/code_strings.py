@@ -116,12 +116,16 @@ def _python_parts(node: ast.expr, named: dict[str, ast.expr], depth: int = 0) ->
         return join_literals(parts)
     if isinstance(node, ast.Name):
         return _python_parts(named[node.id], named, depth + 1) if node.id in named else ()
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
+        return _python_parts(named[node.attr], named, depth + 1) if node.attr in named else ()
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         sides = [
             _python_parts(side, named, depth + 1) or tuple(_python_value(side, named, depth))
             for side in (node.left, node.right)
         ]
         return join_literals([*sides[0], *sides[1]]) if all(sides) else ()
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+        return _percent(_python_parts(node.left, named, depth + 1), node.right, named, depth)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         if node.func.attr in ("format", "strip", "lstrip", "rstrip", "render", "substitute", "replace"):
             return _python_parts(node.func.value, named, depth + 1)
@@ -131,6 +135,22 @@ def _python_parts(node: ast.expr, named: dict[str, ast.expr], depth: int = 0) ->
         wraps = node.func.id in ("dedent", "Template", "PromptTemplate", "str")
         return _python_parts(node.args[0], named, depth + 1) if wraps else ()
     return ()
+
+
+def _percent(parts: Parts, right: ast.expr, named: dict[str, ast.expr], depth: int) -> Parts:
+    """Put the values after `%` into the places of `%s` and `%(name)s`; empty where they do not fit."""
+    values = list(right.elts) if isinstance(right, ast.Tuple) else [right]
+    pieces = re.split(r"%(?:\((\w+)\))?[sdr]", "".join(part for part in parts if isinstance(part, str)))
+    texts, names = pieces[::2], pieces[1::2]
+    if not names or not all(isinstance(part, str) for part in parts):
+        return parts
+    if not all(names) and len(names) != len(values):
+        return ()
+    filled: list[TemplatePart] = [texts[0].replace("%%", "%")]
+    for at, (name, text) in enumerate(zip(names, texts[1:], strict=True)):
+        filled += [Field(name)] if name else _python_value(values[at], named, depth)
+        filled.append(text.replace("%%", "%"))
+    return join_literals(filled)
 
 
 def _python_value(node: ast.expr, named: dict[str, ast.expr], depth: int) -> list[TemplatePart]:

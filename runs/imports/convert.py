@@ -178,7 +178,7 @@ def _scale(judge: ForeignJudge, options: ImportOptions, stated: StatedAnswer, di
 def _reply(
     judge: ForeignJudge, clause: str, stated: StatedAnswer, scale: OutputScale, differences: list[str]
 ) -> tuple[str, dict[str, str], str]:
-    """Return the reply clause, its JSON fields and its mark: the tool's own words where we can read what they ask for."""
+    """Return the reply clause, its JSON fields and its mark: the tool's own words where they can be read."""
     schema, mark, unreadable = judge.reply_schema, "", judge.unreadable
     if schema is None and not unreadable:
         schema, mark = stated.reply_schema, stated.reply_mark

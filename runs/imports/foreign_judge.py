@@ -26,6 +26,8 @@ class ForeignJudge:
     """None where the words have to tell."""
     labels: tuple[str, ...] = ()
     """The values that the tool allows, in its order."""
+    verdict: str = ""
+    """The field of its JSON reply that the tool itself takes for the verdict, where its words name several."""
     reply_schema: Mapping[str, str] | None = None
     """Fields of its JSON reply, as in `JudgePrompt`; empty for prose, None where the words have to tell."""
     unreadable: str = ""

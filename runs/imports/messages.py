@@ -61,7 +61,7 @@ def read_langchain(text: str) -> tuple[TemplateMessage, ...]:
         kind = _kind_of(body)
         if kind == "PromptTemplate":
             return (TemplateMessage(role="user", parts=_template_parts(body["kwargs"], {})),)
-        if kind != "ChatPromptTemplate":
+        if kind not in ("ChatPromptTemplate", "StructuredPrompt"):
             raise InputError(f"the file holds {kind or 'no LangChain object'}, not a ChatPromptTemplate")
         partial = body["kwargs"].get("partial_variables") or {}
         return tuple(_langchain_message(item, partial) for item in body["kwargs"]["messages"])

@@ -11,11 +11,13 @@ from typing import Any
 import yaml
 
 from ...judges import InputError, OutputScale
-from ..exports.template_parts import Field, TemplateMessage
+from ..exports.template_parts import Field, TemplateMessage, TemplatePart
 from .code_strings import read_javascript, read_python
 from .foreign_judge import ForeignJudge
+from .jinja_templates import read_computed_jinja
 from .messages import read_langchain, read_messages
 from .prompt_files import read_promptfoo, read_text
+from .stated_answer import read_answer
 from .template_syntaxes import read_double_brace, read_f_string, read_jinja, read_loose
 
 _PYTHON = (".py",)
@@ -45,8 +47,9 @@ def read_own_prompt(path: Path, string: str | None = None) -> ForeignJudge:
     Raises:
         InputError: It holds no prompt, several, or one that computes something.
     """
-    if string is not None and path.suffix not in (*_PYTHON, *_JAVASCRIPT):
-        raise InputError(f"--string names a string of a Python or JavaScript file, and {path.name} is neither")
+    data = path.suffix in (".yaml", ".yml", ".json")
+    if string is not None and not data and path.suffix not in (*_PYTHON, *_JAVASCRIPT):
+        raise InputError(f"--string names a string in code, YAML or JSON, and {path.name} is none of them")
     text = re.sub(r"\r\n?", "\n", read_text(path))
     try:
         if path.suffix in _PYTHON:
@@ -54,14 +57,16 @@ def read_own_prompt(path: Path, string: str | None = None) -> ForeignJudge:
         if path.suffix in _JAVASCRIPT:
             return _judge(path, "a JavaScript file", read_javascript(text, string))
         if path.suffix in (".yaml", ".yml"):
-            return _from_body(path, _loaded(text), text)
+            return _from_body(path, *_chosen(_loaded(text), text, string))
         if path.suffix == ".json" or text.lstrip().startswith(("[{", "[\n", "{\n", '{"')):
             try:
-                return _from_body(path, json.loads(text), text)
+                return _from_body(path, *_chosen(json.loads(text), text, string))
             except ValueError:
                 if path.suffix == ".json":
                     raise
-        return _judge(path, "a text", (TemplateMessage(role="user", parts=_parts(text)),))
+        notes: list[str] = []
+        message = TemplateMessage(role="user", parts=_parts(text, notes))
+        return _judge(path, "a text", (message,), notes=tuple(notes))
     except InputError as error:
         raise InputError(f"{path.name}: {error}", hint=error.hint) from None
     except (ValueError, KeyError, TypeError) as error:
@@ -75,6 +80,32 @@ def _loaded(text: str) -> Any:  # Any: YAML
         raise InputError(f"it is no YAML: {str(error).splitlines()[0]}") from None
 
 
+def _chosen(body: Any, text: str, name: str | None) -> tuple[Any, str]:  # Any: JSON or YAML
+    """Return what stands at a path of keys such as `judges.tone`, with its text; all of it without a path.
+
+    Raises:
+        InputError: There is no such key.
+    """
+    if name is None:
+        return body, text
+    for key in name.split("."):
+        inner = body.get(key) if isinstance(body, Mapping) else None
+        if inner is None:
+            raise InputError(f"there is no {name!r} in it", hint=f"its prompts: {', '.join(_prompts(body)) or 'none'}")
+        body = inner
+    return (body, body) if isinstance(body, str) else (body, json.dumps(body))
+
+
+def _prompts(body: Any, path: str = "") -> list[str]:  # Any: JSON or YAML
+    """Return the paths of keys under which prompts stand, each one with text or messages of its own."""
+    if not isinstance(body, Mapping):
+        return []
+    if path and any(isinstance(body.get(key), str | list) and body[key] for key in (*_USER_KEYS[:4], "messages")):
+        return [path]
+    inner = ((f"{path}.{key}" if path else str(key), value) for key, value in body.items())
+    return [found for name, value in inner for found in _prompts(value, name)]
+
+
 def _judge(path: Path, tool: str, messages: tuple[TemplateMessage, ...], **more: Any) -> ForeignJudge:
     """Make a judge of messages."""
     return ForeignJudge(tool=tool, name=path.stem, location=path.name, syntax="as written", messages=messages, **more)
@@ -86,9 +117,9 @@ def _from_body(path: Path, body: Any, text: str) -> ForeignJudge:  # Any: JSON o
     if not isinstance(body, Mapping):
         return _judge(path, "a text", (TemplateMessage(role="user", parts=_parts(text)),))
     if body.get("type") == "constructor":
-        return _judge(path, "LangChain", read_langchain(text))
+        return _langchain(path, body, text)
     if "defaultTest" in body or "tests" in body or "providers" in body:
-        return read_promptfoo(path)
+        return read_promptfoo(path, rubric_alone=True)
     if "metric_type" in body or ("prompt" in body and "config" in body and "response_model_info" in body):
         return _ragas(path, body)
     if isinstance(body.get("instructions_judge_pydantic_data"), Mapping):
@@ -103,6 +134,11 @@ def _from_body(path: Path, body: Any, text: str) -> ForeignJudge:  # Any: JSON o
         value = next((body[key] for key in keys if isinstance(body.get(key), str) and body[key].strip()), None)
         if value is not None:
             messages.append(TemplateMessage(role="system" if role == "system" else "user", parts=_parts(value)))
+    nested = [] if messages else _prompts(body)
+    if len(nested) == 1:
+        return _from_body(path, *_chosen(body, text, nested[0]))
+    if nested:
+        raise InputError(f"it holds several prompts: {', '.join(nested)}", hint="say which with --string NAME")
     if not messages:
         raise InputError(
             f"none of its keys holds a prompt: {', '.join(map(str, list(body)[:12]))}",
@@ -111,6 +147,23 @@ def _from_body(path: Path, body: Any, text: str) -> ForeignJudge:  # Any: JSON o
     if messages[-1].role == "system":
         messages[-1] = TemplateMessage(role="user", parts=messages[-1].parts)
     return _judge(path, "a prompt file", tuple(messages))
+
+
+def _langchain(path: Path, body: Body, text: str) -> ForeignJudge:
+    """Read a prompt of LangChain; of a structured one its schema says how to answer, which stands in no words."""
+    messages = read_langchain(text)
+    schema = body["kwargs"].get("schema_")
+    if not isinstance(schema, Mapping) or not isinstance(schema.get("properties"), Mapping):
+        return _judge(path, "LangChain", messages)
+    stated = read_answer(f"JSON: {json.dumps(schema, ensure_ascii=False)}", "")
+    return _judge(
+        path,
+        "LangChain",
+        messages,
+        reply_schema=stated.reply_schema,
+        scale=stated.scale,
+        notes=("How to answer stands in words of Judgewright: LangChain sends a schema beside the messages.",),
+    )
 
 
 def _ragas(path: Path, body: Body) -> ForeignJudge:
@@ -153,18 +206,31 @@ def _mlflow(path: Path, judge: Body) -> ForeignJudge:
     )
 
 
-def _parts(text: str) -> tuple[Any, ...]:
-    """Read a text in the syntax it seems to be in: Jinja or Mustache, f-string, `${name}`.
+def _parts(text: str, notes: list[str] | None = None) -> tuple[TemplatePart, ...]:
+    """Read a text in the syntax it seems to be in: Jinja, Mustache, f-string, `${a}`, `%(a)s`, `<<a>>` or `[A]`.
+
+    Args:
+        text: The text.
+        notes: Takes what of a Jinja template was settled; None where a template that computes is refused.
 
     Raises:
         InputError: The template computes something.
     """
-    text = re.sub(r"\{#.*?#\}\n?", "", text, flags=re.DOTALL)  # a Jinja comment is never sent
+    text = re.sub(r"\{#-?.*?-?#\}\n?", "", text, flags=re.DOTALL)  # a Jinja comment is never sent
     text = re.sub(r"\{\{\{\s*([\w.]+)\s*\}\}\}", r"{{\1}}", text)  # Mustache, unescaped
     if re.search(r"\{%|\{\{\s*[#^/>!]|\{\{[^{}]*[|(][^{}]*\}\}", text):
-        return read_jinja(text)  # says at what place it computes something
-    parts = read_loose(text.strip("\n"))
+        return read_jinja(text) if notes is None else read_computed_jinja(text.strip("\n"), notes)
+    text = text.strip("\n")
+    if not re.search(r"\{\{\s*[\w.]+\s*\}\}", text):
+        for syntax in (r"\$\{(\w+)\}", r"%\((\w+)\)s", r"<<\s*(\w+)\s*>>"):
+            if re.search(syntax, text):
+                return _cut(syntax, text)
+    parts = read_loose(text)
     if any(isinstance(part, Field) for part in parts):
         return parts
-    dollar = re.split(r"\$\{(\w+)\}", text.strip("\n"))
-    return tuple(Field(piece) if at % 2 else piece for at, piece in enumerate(dollar) if piece)
+    return _cut(r"(?m)(?:^|(?<=[:\s]))\[([A-Z][A-Z0-9_]{2,})\](?=\s|$)", text)  # [REPLY], where nothing else is a field
+
+
+def _cut(syntax: str, text: str) -> tuple[TemplatePart, ...]:
+    """Cut a text at its fields; the pattern's one group is the name."""
+    return tuple(Field(piece) if at % 2 else piece for at, piece in enumerate(re.split(syntax, text)) if piece)

@@ -99,11 +99,15 @@ def read_langchain_file(path: Path) -> ForeignJudge:
     )
 
 
-def read_promptfoo(path: Path) -> ForeignJudge:
+def read_promptfoo(path: Path, *, rubric_alone: bool = False) -> ForeignJudge:
     """Read the model-graded assertion of a promptfoo configuration, YAML or JSON.
 
     The grader's prompt is `rubricPrompt`, of the assertion or of `defaultTest.options`; `{{rubric}}` in it is the
-    assertion's value.
+    assertion's value, and a field of the row where several assertions share the prompt.
+
+    Args:
+        path: The file.
+        rubric_alone: Whether an assertion without a prompt is read too, as its rubric with the output after it.
 
     Raises:
         InputError: There is no such prompt (the tool then uses its own, which stands in no file), or no one assertion.
@@ -112,24 +116,32 @@ def read_promptfoo(path: Path) -> ForeignJudge:
     default = _mapping(body.get("defaultTest"))
     assertion = _graded_assertion(body, default, path)
     prompt = assertion.get("rubricPrompt") or _mapping(default.get("options")).get("rubricPrompt")
-    if not prompt:
+    value, threshold = assertion.get("value"), assertion.get("threshold")
+    rubric = read_jinja(value) if isinstance(value, str) else ()
+    if not prompt and not (rubric_alone and rubric):
         raise InputError(
             f"{path} has no rubricPrompt: promptfoo then grades with words of its own, which stand in no file",
             hint="write them as defaultTest.options.rubricPrompt",
         )
-    value, threshold = assertion.get("value"), assertion.get("threshold")
-    rubric = read_jinja(value) if isinstance(value, str) else ()
-    notes = ()
-    if not isinstance(threshold, int | float):
+    notes: tuple[str, ...] = ()
+    stated = isinstance(threshold, int | float)
+    if not stated:
         threshold = 0.5
         notes = ("Without a threshold promptfoo passes every reply it can read; here it is 0.5.",)
+    if prompt:
+        messages = tuple(_with_rubric(message, rubric) for message in _rubric_messages(prompt, path))
+    else:
+        messages = (TemplateMessage(role="user", parts=join_literals([*rubric, "\n\nOutput:\n", Field("output")])),)
+        notes += ("promptfoo's own words round the rubric stand in no file and are not here.",)
     return ForeignJudge(
         tool="promptfoo",
         name=path.stem,
         location=path.name,
         syntax="nunjucks",
-        messages=tuple(_with_rubric(message, rubric) for message in _rubric_messages(prompt, path)),
+        messages=messages,
         scale=OutputScale(kind="probability", threshold=float(threshold)),
+        verdict="score" if stated else "",
+        reply_schema=None if prompt else {"reason": "text", "score": "score"},
         criteria=value.strip() if isinstance(value, str) and "{{" not in value else "",
         notes=notes,
     )
@@ -139,12 +151,15 @@ def _graded_assertion(
     body: Mapping[str, Any], default: Mapping[str, Any], path: Path
 ) -> Mapping[str, Any]:  # Any: YAML
     """Return the one assertion that a model grades; empty where there is none."""
+    shared = _mapping(default.get("options")).get("rubricPrompt")
     distinct: dict[str, Mapping[str, Any]] = {}
     for test in (default, *_mappings(body.get("tests"))):
         for assertion in _mappings(test.get("assert")):
             if assertion.get("type") in _GRADED_BY_MODEL:
                 key = json.dumps([assertion.get("value"), assertion.get("rubricPrompt")])
                 distinct[key] = assertion
+    if len(distinct) > 1 and shared and not any(found.get("rubricPrompt") for found in distinct.values()):
+        return {}
     if len(distinct) > 1:
         raise InputError(f"{path} has {len(distinct)} model-graded assertions; leave the one to be imported")
     return next(iter(distinct.values()), {})

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ...judges import InputError, OutputScale
 from .stated_fields import BOOLEAN, json_fields, verdict_field
-from .stated_labels import StatedLabels, in_order, read_defined, read_labels
+from .stated_labels import StatedLabels, in_order, read_defined, read_labels, read_lettered
 from .stated_marks import names_verdict, place_of, read_mark
 from .stated_scale import NUMBER, of_numbers, read_levels, read_numbers
 
@@ -30,7 +30,7 @@ class StatedAnswer:
     """The form of the answer, as far as the words tell."""
 
     scale: OutputScale | None = None
-    reply_schema: Mapping[str, str] = field(default_factory=dict)
+    reply_schema: Mapping[str, str] = field(default_factory=dict[str, str])
     reply_mark: str = ""
     told: bool = True
     """Whether the words say how to answer at all."""
@@ -61,7 +61,7 @@ def read_answer(answer: str, whole: str, labels: tuple[str, ...] = (), score_fie
     else:
         stated, scale, questions = _prose_scale(answer, whole)
     mark = (stated.mark if stated else "") or read_mark(answer)
-    mark = mark or place_of(answer) or _at_start(scale, answer)
+    mark = mark or place_of(answer) or _place_alone(scale, answer)
     told = bool(stated or mark or read_labels(answer) or read_numbers(answer) or names_verdict(answer))
     return StatedAnswer(scale=scale, reply_mark=mark, told=told, questions=questions)
 
@@ -73,6 +73,11 @@ def _prose_scale(answer: str, whole: str) -> tuple[StatedLabels | None, OutputSc
         scale, questions = _label_scale(stated.labels)
         if scale or not (numbers := read_levels(whole)):
             return stated, scale, questions
+    letters = read_lettered(whole)
+    if letters and re.search(r"\bletter|\boption|\bgrade|\bchoice|buchstabe|lettre", answer, re.IGNORECASE):
+        if re.search(r"\b(?:grade|rating|note)\b", answer, re.IGNORECASE):
+            return StatedLabels(labels=letters), _named_scale(letters[::-1]), ()
+        return StatedLabels(labels=letters), None, (ask_for_order(letters),)
     numbers = numbers or read_levels(whole) or read_numbers(whole, cued=True)
     if numbers:
         return None, numbers, ()
@@ -81,14 +86,14 @@ def _prose_scale(answer: str, whole: str) -> tuple[StatedLabels | None, OutputSc
     return None, None, ()
 
 
-def _at_start(scale: OutputScale | None, answer: str) -> str:
-    """Return `start` for a label that is asked for alone: models like to give a reason after it."""
-    alone = (
-        scale is not None
-        and bool(scale.labels)
-        and not re.search(r"explain|reason|begründ|comment|first write", answer, re.I)
-    )
-    return "start" if alone else ""
+def _place_alone(scale: OutputScale | None, answer: str) -> str:
+    """Return where a verdict stands that is asked for alone: models put a reason after a label, and before a number."""
+    if scale is None or not answer.strip():
+        return ""
+    if not scale.labels:
+        return "last line"
+    reason = re.search(r"explain|reason|begründ|comment|think|first write|justif|step by step", answer, re.IGNORECASE)
+    return "last line" if reason else "start"
 
 
 def _json_answer(

@@ -20,12 +20,19 @@ _AFTER_CUE = re.compile(
     re.IGNORECASE,
 )
 _BULLET = re.compile(
-    r"(?m)^[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]*[*_\"'`]{0,3}(?P<key>[A-Za-z_]\w{0,40})[*_\"'`]{0,3}[ \t]*(?:\([^()\n]*\)|<[^<>\n]*>)?[*_]*[ \t]*[:=–—-]"
+    r"(?m)^[ \t]*(?:[-*•]"
+    r"|\d{1,2}[.)])[ \t]*[*_\"'`]{0,3}(?P<key>[A-Za-z_]\w{0,40})[*_\"'`]{0,3}[ \t]*(?:\([^()\n]*\)"
+    r"|<[^<>\n]*>)?[*_]*[ \t]*[:=–—-]"
 )
 _MENTIONED = re.compile(
-    rf"[\"'`](?P<key>{_NAME})[\"'`]\s*(?=\(|:|,? (?:field|key|should|must|is an?\b|as an?\b|contains|with an?\b)|feld|[–—-] "
+    rf"[\"'`](?P<key>{_NAME})[\"'`]\s*(?=\(|:|,? (?:field|key|should|must|is an?\b|as an?\b|contains"
+    rf"|with an?\b)|feld|[–—-] "
     r"|, (?:an?|one|two|the|your|which|eine?|ein|un|une)\b)"
 )
+
+
+_ALSO_TEXT = ("note", "result", "answer", "relevance", "comment")
+"""Names of a verdict that also are those of a text."""
 
 
 def json_fields(answer: str) -> dict[str, str]:
@@ -99,8 +106,11 @@ def _flat(text: str) -> dict[str, str]:
 def verdict_field(fields: Mapping[str, str]) -> tuple[str | None, tuple[str, ...]]:
     """Return the field with the verdict; None where several could be it, and which."""
     leaves = {key: key.rpartition(".")[2].lower().replace(" ", "_") for key in fields}
+    free = {key for key, said in fields.items() if re.fullmatch(r"\s*[\"'](?:\.\.\.|…|<[^<>]*>)[\"'],?\s*", said)}
+    if any(leaf in ("pass", "passed") for leaf in leaves.values()) and "score" in leaves.values():
+        return None, tuple(key for key, leaf in leaves.items() if leaf in ("pass", "passed", "score"))
     for name in answer_words("verdict_fields"):
-        named = [key for key, leaf in leaves.items() if leaf == name]
+        named = [key for key, leaf in leaves.items() if leaf == name and not (key in free and name in _ALSO_TEXT)]
         if len(named) == 1:
             return named[0], ()
     overall = [key for key, leaf in leaves.items() if re.match(r"(?:overall|final|total|gesamt)_?", leaf)]
@@ -114,7 +124,16 @@ def verdict_field(fields: Mapping[str, str]) -> tuple[str | None, tuple[str, ...
     told = [
         key for key in others if BOOLEAN.search(fields[key]) or read_numbers(fields[key]) or read_labels(fields[key])
     ]
-    told = told or [key for key in others if re.search(r"score|rating|grade|number|integer|float|0", fields[key], re.I)]
+    told = told or [
+        key
+        for key in others
+        if re.search(
+            r"score|rating|grade|number|integer|float"
+            r"|0",
+            fields[key],
+            re.I,
+        )
+    ]
     if len(told or others) == 1:
         return (told or others)[0], ()
     return None, tuple(told or others or fields)

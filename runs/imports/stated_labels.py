@@ -11,7 +11,8 @@ from importlib.resources import files
 import yaml
 
 TEXTS = re.compile(
-    r"reason|expla|justif|ration|analy|comment|why|thought|thinking|evidence|critique|feedback|summary|quote|note_|step"
+    r"reason|expla|justif|ration|analy|comment|why|thought|thinking|evidence|critique|feedback|summary|quote"
+    r"|note_|step"
     r"|begründ|begruend|erklär|erklaer|kommentar|assess|detail|issue|suggest|missing|error|descri|observ|broken|list"
     r"|source|span|warum|hinweis|raison|explic|justif|fehler|violations|steps",
     re.IGNORECASE,
@@ -30,20 +31,23 @@ _CAPS_LIST = re.compile(rf"\b{_CAPS}{_Q}(?:{_OR}{_Q}{_CAPS})+\b")
 _LETTER = rf"[A-F]{_Q}(?: ?\([^()\n]{{1,40}}\)|[:=] ?\w+| [-–=] \w+)?"
 _LETTER_LIST = re.compile(rf"\b{_LETTER}(?:{_OR}{_Q}{_LETTER}(?!\w))+")
 _LETTER_RANGE = re.compile(
-    r"\b(?:letters?|grades?|noten?|buchstaben?)\b[^.\n]{0,30}?\b(A)\b[^.\n\w]{0,3}(?:\([^()]*\) ?)?(?:to|bis|-|–)\s?([D-F])\b",
+    r"\b(?:letters?|grades?|noten?|buchstaben?)\b[^.\n]{0,30}?\b(A)\b[^.\n\w]{0,3}(?:\([^()]*\) ?)?(?:to|bis|-"
+    r"|–)\s?([D-F])\b",
     re.I,
 )
 _LISTED_AFTER = (
     # after these a label may have several words
     (
-        r"(?:one of|either|the following|(?:labels?|class(?:es)?|categor(?:y|ies)|options?|words?|values?|kategorien?|eines|entweder)"
+        r"(?:one of|either|the following|(?:labels?|class(?:es)?|categor(?:y|ies)|options?|words?|values?"
+        r"|kategorien?|eines|entweder)"
         r"(?: \([^()\n]*\))?)"
         r"(?: (?:these|the following|the|labels?|words?|values?|options?|classes|categories|is|are|of|von|der))*"
         r"(?:, in [\w -]+,)?:?",
         3,
     ),
     (
-        r"(?:one word|the words?|answer|reply|respond|output|return|say|write|print|with|only|antworte|antworten sie|gib|nur|mit"
+        r"(?:one word|the words?|answer|reply|respond|output|return|say|write|print|with|only|antworte"
+        r"|antworten sie|gib|nur|mit"
         r"|decide|label it|mark it|classify it|as)"
         r"(?: (?:with|only|only with|just|the word|exactly|mit|aus|nur|ausschließlich|as))*[:,]?",
         0,
@@ -72,23 +76,34 @@ _NO_KEY = re.compile(
     r"one of|choose|wähle|eines|option|labels?$|following|antworte|output|values?|reply|respond|return", re.I
 )
 _OFFERED = re.compile(
-    r"(?:one of|choose|options?|labels?|categor|classes|possible|allowed|following|pick|select|wähle|kategorie|antwortmöglich"
+    r"(?:one of|choose|options?|labels?|categor|classes|possible|allowed|following|pick|select|wähle|kategorie"
+    r"|antwortmöglich"
     r"|eine der|answers?|verdicts?|scale|ratings?|grades?|stufen|skala|wert)[^\n]*:[*_]*[ \t]*\n",
     re.IGNORECASE,
 )
 _OPTION = re.compile(
-    rf"[ \t]*(?:[-*•]|\(?[0-9a-z][.)])?[ \t]*{_Q}(?P<label>{_WORD}(?:[ -]{_WORD}){{0,4}}){_Q}[ \t]*(?:$|[:=(–—]|- |->|→)",
+    rf"[ \t]*(?:[-*•]|\(?[0-9a-z][.)])?[ \t]*{_Q}(?P<label>{_WORD}(?:[ -]{_WORD}){{0,4}}){_Q}[ \t]*(?:$|[:=(–—]"
+    rf"|- |->|→)",
     re.MULTILINE,
 )
+_SYMBOL = r"[\u2190-\u2bff\U0001f000-\U0001faff][\ufe0f\u200d]?"
 _DEFINED = re.compile(
-    rf"(?m)^[ \t]*(?:[-*•#]+[ \t]*)?{_Q}(?P<label>{_WORD}(?:[ -]{_WORD}){{0,2}}){_Q}[ \t]*(?:[:=–—]|- |->|→|\bmeans\b|\bif\b|\bwenn\b)"
-    r"[*_]*[ \t]*\S"
+    rf"[ \t]*(?:[-*•#]+[ \t]*)?{_Q}(?P<label>{_WORD}(?:[ -]{_WORD}){{0,2}}|{_SYMBOL}){_Q}[ \t]*"
+    r"(?:[:=–—]|- |->|→|\bmeans\b|\bif\b|\bwenn\b)[*_]*[ \t]*\S"
 )
+_LETTERED = re.compile(r"(?m)^[ \t]*(?:[-*•][ \t]*)?[*_]*\(?([A-F])[.):][*_)]*[ \t]+\S")
+_OTHERWISE = re.compile(
+    rf"(?P<one>{_CAPS}|[\"'`]{_WORD}[\"'`])(?=[^\w])[^.\n]{{1,140}}?\b(?:otherwise|or else|else|sonst"
+    rf"|andernfalls|sinon)\b"
+    rf"[ ,:a-zäöü]{{0,25}}?(?P<two>{_CAPS}|[\"'`]{_WORD}[\"'`])"
+)
+_PIPED = re.compile(rf"[\"'`<]{_WORD}(?: {_WORD}){{0,2}}(?:\s?[|/]\s?{_WORD}(?: {_WORD}){{0,2}})+[\"'`>]")
 _ABSTAINS = re.compile(
     r"attempt|enough|unknown|unclear|n/?a\b|unsure|cannot|undetermin|unverif|applicable|skip|unklar|invalid"
 )
 _DEGREE = re.compile(
-    r"strong|full|part|complete|somewhat|slight|very|mostly|highly|minor|major|total|neither|weak|voll|teil|eher|sehr|überhaupt|quite"
+    r"strong|full|part|complete|somewhat|slight|very|mostly|highly|minor|major|total|neither|weak|voll|teil"
+    r"|eher|sehr|überhaupt|quite"
 )
 
 
@@ -121,7 +136,7 @@ def read_labels(text: str) -> StatedLabels | None:
         labels = _distinct([match["first"], *re.split(_OR, rest)])
         if len(labels) > 1 and not set(_words(labels)).intersection(answer_words("no_labels")):
             return StatedLabels(labels=labels, mark=marked)
-    for pattern in (_QUOTED_LIST, _CAPS_LIST, _LETTER_LIST, _YES_NO, *_CUED_LISTS):
+    for pattern in (_PIPED, _QUOTED_LIST, _CAPS_LIST, _OTHERWISE, _LETTER_LIST, _YES_NO, *_CUED_LISTS):
         for labels in _lists(pattern, text):
             if _are_labels(labels):
                 return StatedLabels(labels=labels)
@@ -141,10 +156,10 @@ def read_defined(text: str, answer: str) -> StatedLabels | None:
         text: All of the prompt.
         answer: What asks for the answer.
     """
-    defined = _distinct([match["label"] for match in _DEFINED.finditer(text)])
-    asked = tuple(label for label in defined if re.search(rf"\b{re.escape(label)}\b", answer, re.IGNORECASE))
-    found = [labels for pattern in (_QUOTED_LIST, _CAPS_LIST) for labels in _lists(pattern, text)]
-    found += [asked, defined]
+    groups = _defined(text)
+    asked = [group for group in groups if any(label.casefold() in answer.casefold() for label in group)]
+    found = [labels for pattern in (_QUOTED_LIST, _CAPS_LIST, _OTHERWISE) for labels in _lists(pattern, text)]
+    found += [*asked, *groups]
     found += [labels for pattern in (_LETTER_LIST, _YES_NO, *_CUED_LISTS) for labels in _lists(pattern, text)]
     chosen = next((labels for labels in found if _are_labels(labels) and in_order(labels)), None)
     return StatedLabels(labels=chosen) if chosen else None
@@ -152,6 +167,23 @@ def read_defined(text: str, answer: str) -> StatedLabels | None:
 
 def _lists(pattern: re.Pattern[str], text: str) -> list[tuple[str, ...]]:
     return [_items(match, quoted=pattern is _QUOTED_LIST) for match in pattern.finditer(text)]
+
+
+def read_lettered(text: str) -> tuple[str, ...]:
+    """Return the letters of a list whose lines open with A, B, C and so on; empty where there is none."""
+    letters = tuple(dict.fromkeys(_LETTERED.findall(text)))
+    return letters if len(letters) > 2 and "".join(letters) == "ABCDEF"[: len(letters)] else ()
+
+
+def _defined(text: str) -> list[tuple[str, ...]]:
+    """Return the labels of each run of lines that explain one label each."""
+    groups: list[list[str]] = [[]]
+    for line in text.split("\n"):
+        if match := _DEFINED.match(line):
+            groups[-1].append(match["label"])
+        elif line.strip() and groups[-1]:
+            groups.append([])
+    return [_distinct(group) for group in groups if len(group) > 1]
 
 
 def _are_labels(labels: Sequence[str]) -> bool:
@@ -214,12 +246,12 @@ def _side(label: str, other: str) -> int:
 
 
 def _meant(label: str) -> int:
-    """Return -1 where a label's words are bad, 1 where they are good, 0 where they do not tell; "not" turns it round."""
+    """Return -1 for bad words, 1 for good ones, 0 where they do not tell; "not" turns it round."""
     if negated := _NEGATION.match(label):
         rest = _meant(label[negated.end() :])
         if rest or negated.group().endswith((" ", "-")):
             return -rest
-    words = set(re.findall(r"[^\W_]+", label))
+    words = set(re.findall(r"[^\W_]+|[\u2190-\u2bff\U0001f000-\U0001faff]", label))
     if words.intersection(answer_words("worse")):
         return -1
     return 1 if words.intersection(answer_words("better")) else 0
@@ -235,8 +267,12 @@ def answer_words(kind: str) -> dict[str, None]:
 def _items(match: re.Match[str], *, quoted: bool) -> tuple[str, ...]:
     if quoted:
         return _distinct(re.findall(_QUOTED, match.group()))
+    if match.re is _OTHERWISE:
+        return _distinct([match["one"], match["two"]])
     if match.re is _LETTER_LIST:
         return tuple(dict.fromkeys(re.findall(r"(?<![\w(])[A-F](?!\w)", re.sub(r"\([^()]*\)", "", match.group()))))
+    if match.re is _PIPED:
+        return _distinct(re.split(r"[|/]", match.group()))
     text = match.group(1) if match.re in _CUED_LISTS else match.group()
     return _distinct(re.split(_OR, text))
 

@@ -7,19 +7,24 @@ import re
 from .stated_labels import BRACKETS, TAGGED, TEXTS
 
 _WORD_FOR_VERDICT = (
-    r"number|integer|digit|zahl|ziffer|score|rating|note|verdict|label|grade|letter|judge?ment|decision|urteil|wert|value"
+    r"number|integer|digit|zahl|ziffer|score|rating|note|verdict|label|grade|letter|judge?ment|decision|urteil"
+    r"|wert|value"
     r"|points|punkte|one of|either|entweder|nombre|chiffre"
 )
 _NO_VERDICT = re.compile(
-    rf"{TEXTS.pattern}|think|evaluation$|example|note that|format|question|context|input|overview|strength|weakness|answer key",
+    rf"{TEXTS.pattern}|think|evaluation$|example|note that|format|question|context|input|overview|strength"
+    rf"|weakness|answer key",
     re.IGNORECASE,
 )
 _KEYED = re.compile(
-    r"(?:^|[\"'`:(]|\b(?:with|line|as|form|mit|zeile|format)\s)[ \t]*[*_#>-]*[ \t]?[*_]*(?P<key>[A-ZÄÖÜ]\w*(?:[ -]\w+){0,2})[*_]*"
-    r"(?: \([^()\n]*\))?:[*_]*[ \t]*[\"'`]?"
-    rf"(?:[<\[{{(](?:[^<>\[\]{{}}()\n]*)[>\]}})]|[NXn_#]+(?=[\s\"'`.,/)]|$)|\.\.\.|…|-?\d|(?:(?:the|your|an?|eine?|deine?) )?(?:\w+ )?(?:{_WORD_FOR_VERDICT})\b)",
+    r"(?:^|[\"'`:(]|\b(?:with|line|as|form|mit|zeile"
+    r"|format)\s)[ \t]*[*_#>-]*[ \t]?[*_]*(?P<key>[A-ZÄÖÜ]\w*(?:[ -]\w+){0,2})[*_]*"
+    r"(?: \([^()\n]*\))?(?P<gap> ?):[*_]*[ \t]*[\"'`]?"
+    rf"(?:[<\[{{(](?:[^<>\[\]{{}}()\n]*)[>\]}})]|[NXn_#]+(?=[\s\"'`.,/)]|$)|\.\.\.|…|-?\d|(?:(?:the|your|an?"
+    rf"|eine?|deine?) )?(?:\w+ )?(?:{_WORD_FOR_VERDICT})\b)",
     re.IGNORECASE | re.MULTILINE,
 )
+_QUOTED_KEY = re.compile(r"[\"'`]([A-ZÄÖÜ]\w*(?: \w+){0,2}):\s*[\"'`]")
 _GOES_ON = re.compile(
     r"(?:^|\n)[ \t]*[-*•#]*[ \t]*[*_]*(?P<key>[A-ZÄÖÜ]\w*(?: \w+){0,2})[*_]*(?: \([^()\n]*\))?:[*_]*\s*$"
 )
@@ -36,14 +41,15 @@ def read_mark(text: str) -> str:
     for tag, inner in reversed(tags):
         if (
             tag in said
-            and (not _NO_VERDICT.search(inner))
+            and not re.search(r"think|reason|expla|justif|analy", inner, re.IGNORECASE)
             and (len(said) == 1 or re.search(_WORD_FOR_VERDICT, f"{tag} {inner}", re.I))
         ):
             return f"<{tag}>...</{tag}>"
     opened = [tag for tag in re.findall(r"<([A-Za-z]\w*)>[^<>\n]{0,3} ?tags?\b", text) if not _NO_VERDICT.search(tag)]
     if opened:
         return f"<{opened[-1]}>...</{opened[-1]}>"
-    keyed = [match["key"] for match in _KEYED.finditer(text) if not _NO_VERDICT.search(match["key"])]
+    keyed = [match["key"] + match["gap"] for match in _KEYED.finditer(text) if not _NO_VERDICT.search(match["key"])]
+    keyed = keyed or [key for key in _QUOTED_KEY.findall(text) if not _NO_VERDICT.search(key)]
     if not keyed and (match := _GOES_ON.search(text)) and not _NO_VERDICT.search(match["key"]):
         keyed = [match["key"]]  # a label that the answer goes on from
     return as_mark(keyed[-1]) if keyed else ""
@@ -62,11 +68,15 @@ def names_verdict(text: str) -> bool:
 def place_of(text: str) -> str:
     """Return the place that a text asks for the verdict: `last line`, `start`, or empty."""
     if re.search(
-        r"\b(?:last|final|letzten?|own|separate|new|dernière) (?:line|zeile|ligne)\b|\b(?:line|zeile) by itself|on the last"
+        r"\b(?:last|final|letzten?|own|separate|new|dernière) (?:line|zeile|ligne)\b|\b(?:line|zeile) by itself"
+        r"|on the last"
         r"|\bend with\b|\bam ende\b",
         text,
         re.IGNORECASE,
     ):
         return "last line"
-    first = r"\b(?:first|ersten?|première) (?:line|zeile|word|wort|ligne)\b|\b(?:start|begin) (?:your \w+ )?with\b"
+    first = (
+        r"\w+ first, then (?:an? |the )?(?:dash|reason|expla|line|comma|justif|comment)|\b(?:first|ersten?"
+        r"|première) (?:line|zeile|word|wort|ligne)\b|\b(?:start|begin) (?:your \w+ )?with\b"
+    )
     return "start" if re.search(first, text, re.IGNORECASE) else ""

@@ -11,7 +11,8 @@ NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
 _MEANING = r"(?:\s?\([^()\n]{1,60}\)|\s?[=:]\s?[^\n,;()]{1,40}?)?"
 _TO = r"\s?,?\s?(?:to|and|through|bis|und|à|et|a|-|–|—|\.\.\.?|~)\s?"
 _RANGE = re.compile(
-    rf"(?<![\w.])(?P<low>{NUMBER})(?P<low_is>{_MEANING}){_TO}(?P<high>{NUMBER})(?![\w%]|[.,]\d)(?P<high_is>{_MEANING})",
+    rf"(?<![\w.])(?P<low>{NUMBER})(?P<low_is>{_MEANING}){_TO}(?P<high>{NUMBER})(?![\w%]"
+    rf"|[.,]\d)(?P<high_is>{_MEANING})",
     re.IGNORECASE,
 )
 _ENDS = re.compile(
@@ -20,9 +21,14 @@ _ENDS = re.compile(
     r"\s?(?P<high_is>[^\n\d,;.]{1,60})",
     re.IGNORECASE,
 )
-_POINTS = re.compile(r"\b(?P<high>\d{1,2})[- ](?:point|stufige|punkte)[a-z]*[- ](?:likert|scale|skala)", re.IGNORECASE)
+_POINTS = re.compile(
+    r"\b(?P<high>\d{1,2})[- ](?:point|stufige|punkte)[a-z]*[- ](?:likert|scale"
+    r"|skala)",
+    re.IGNORECASE,
+)
 _LISTED = re.compile(
-    rf"(?<![\w.])(?P<all>{NUMBER}(?:,\s?(?:or |oder |ou )?{NUMBER}|\s?(?:or|oder|ou|/|\|)\s?{NUMBER}){{1,}})(?![\w%]|\.\d)",
+    rf"(?<![\w.])(?P<all>{NUMBER}(?:,\s?(?:or |oder |ou )?{NUMBER}|\s?(?:or|oder|ou|/"
+    rf"|\|)\s?{NUMBER}){{1,}})(?![\w%]|\.\d)",
     re.IGNORECASE,
 )
 _OUT_OF = re.compile(r"(?:\b(?:out of|von maximal|von|sur)\b|/)\s?(?P<high>5|10|20|100)\b", re.IGNORECASE)
@@ -30,10 +36,9 @@ _LEVEL = re.compile(
     r"(?m)^[ \t>#|]*(?:[-*•][ \t]*)?[*_\"'`\[(]{0,3}"
     r"(?:(?:score|grade|rating|level|stufe|note|punkte|stars?|points?|\w+:)[ \t]*(?:of )?)?"
     r"(?P<level>-?\d{1,3})[*_\"'`\])]{0,3}[ \t]*(?:points?|punkte?|stars?|sterne?)?[*_]{0,2}[ \t]*"
-    r"(?:[:=–—|-]|\(|→|->|\.[ \t]|means\b|if\b|bedeutet\b|wenn\b)",
+    r"(?:[:=–—|-]|\(|→|->|means\b|if\b|bedeutet\b|wenn\b)",
     re.IGNORECASE,
 )
-_NUMBERED = re.compile(r"(?m)^[ \t]*\d{1,3}\.[ \t]")
 _DECIMALS = re.compile(
     r"\b(?:float|decimals?|probability|fraction|0\.0|1\.0|0\.\d|wahrscheinlichkeit|number between 0 and 1"
     r"|kommazahl|increments)\b",
@@ -42,7 +47,8 @@ _DECIMALS = re.compile(
 _IF = r"(?:if|wenn|when|for|means|bedeutet|falls|=|:|\(|for)"
 _BIT = re.compile(
     rf"(?<![\d.,-])(?<![\d.,-]\s)[\"'`]?\b(?P<a>[01])\b[\"'`]? ?{_IF}.{{1,160}}?"
-    rf"(?<![\d.,-])\b(?P<b>(?!(?P=a))[01])\b[\"'`]? ?(?:{_IF}|otherwise|sonst|andernfalls)"
+    rf"(?:(?<![\d.,-])\b(?P<b>(?!(?P=a))[01])\b[\"'`]? ?(?:{_IF}|otherwise|sonst|andernfalls)"
+    r"|\b(?:otherwise|else|sonst|andernfalls|sinon)\b[ :,a-z]{0,20}\b(?!(?P=a))[01]\b)"
     r"|(?<![\d.,-])(?<![\d.,-]\s)(?:\b0 (?:or|oder|ou) 1\b|\b1 (?:or|oder|ou) 0\b|\b0/1\b|\b1/0\b)(?![.,]\d)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -53,11 +59,13 @@ _CUE = re.compile(
 )
 _NOT_A_SCALE = re.compile(
     r"\W{0,3}(?:short |brief |kurzen? )?(?:sentences?|words?|lines?|bullets?|paragraphs?|sätzen?|wörter|zeilen"
-    r"|characters|points? for|minutes?|days?|hours?|tokens?|examples?|phrases?|mots|items?|steps?|years?|people|turns?)\b",
+    r"|characters|points? for|minutes?|days?|hours?|tokens?|examples?|phrases?|mots|items?|steps?|years?|people"
+    r"|turns?)\b",
     re.IGNORECASE,
 )
 _BEST = re.compile(
-    r"\b(?:best|beste[rn]?|sehr gut|hervorragend|excellent|perfect|perfekt|flawless|ausgezeichnet|highest|very good)\b",
+    r"\b(?:best|beste[rn]?|sehr gut|hervorragend|excellent|perfect|perfekt|flawless|ausgezeichnet|highest"
+    r"|very good)\b",
     re.IGNORECASE,
 )
 _WORST = re.compile(
@@ -122,15 +130,14 @@ def read_levels(text: str) -> OutputScale | None:
     """Return the scale of a list whose lines open with the levels; a numbered list of rules is none."""
     levels = [int(match["level"]) for match in _LEVEL.finditer(text)]
     levels = levels if len(set(levels)) > 1 else [int(match["level"]) for match in _INLINE.finditer(text)]
-    dotted = _NUMBERED.findall(text)
     steps = max(levels, default=0) - min(levels, default=0) == len(set(levels)) - 1
-    if len(set(levels)) >= 2 and len(dotted) < len(levels) and steps and (len(set(levels)) > 2 or 0 in levels):
+    if len(set(levels)) >= 2 and steps and (len(set(levels)) > 2 or 0 in levels):
         return of_numbers([float(level) for level in levels])
     return None
 
 
 def of_numbers(numbers: Sequence[float]) -> OutputScale:
-    """Return the scale whose lowest and highest grades are among these; grades that are no whole numbers keep their names."""
+    """Return the scale from the lowest to the highest of these; grades that are no whole numbers keep their names."""
     low, high = min(numbers), max(numbers)
     if not all(number.is_integer() for number in numbers):
         if low >= 0.0 and high <= 1.0:

@@ -28,24 +28,30 @@ _ANSWER_HEADING = re.compile(
     re.IGNORECASE,
 )
 _VERB = (
-    r"(?:answer|respond|reply|return|output|print|finish|conclude|format|produce|emit|write|end|score|begin|start"
-    r"|antworten?|schreiben?|gib|geben? sie|vergib|wählen?|nenne|liefere|ausgabe|begründen?|beenden?|erklären?|think"
-    r"|reason|explain|provide|give|state|assign|report|rate|label|choose|select|pick|use (?:this|the following|exactly)|réponde?z?|réponds|donne[rz]?"
+    r"(?:answer|respond|reply|return|output|print|finish|conclude|close|format|produce|emit|write|end|score"
+    r"|begin|start"
+    r"|antworten?|schreiben?|gib|geben? sie|vergib|wählen?|nenne|liefere|ausgabe|begründen?|beenden?|schließen?"
+    r"|erklären?|think"
+    r"|reason|explain|provide|give|state|assign|report|rate|label|choose|select|pick|use (?:this|the following"
+    r"|exactly)|réponde?z?|réponds|donne[rz]?"
     r"|renvoie|retourne[rz]?|écri[st]|termine[rz]?|responde|devuelve|put|wrap|enclose|place)"
 )
 _LEAD = (
-    r"(?:please |now |first,? |then,? |finally,? |bitte |only |just |you (?:must|should|will|have to|need to) |danach |dann "
+    r"(?:please |now |first,? |then,? |finally,? |bitte |only |just |you (?:must|should|will|have to|need to) "
+    r"|danach |dann "
     r"|after (?:that|this|the \w+),? |zuerst |abschließend |always |immer |at the end,? |am ende |#+ )*"
 )
 _STRONG = (
-    r"(?:answer|respond|reply|return|output|print|finish|conclude|end|antworten?|schreiben?|réponde?z?|réponds|renvoie)"
+    r"(?:answer|respond|reply|return|output|print|finish|conclude|close|end|antworten?|schreiben?"
+    r"|réponde?z?|réponds|renvoie)"
 )
 _SURELY_ASKS = re.compile(
     rf"{_BULLET}{_LEAD}{_STRONG}\b(?! (?:is|was|has|may|must|should|that|which|or|and)\b)"
     rf"|{_BULLET}(?:your|the|deine|ihre|die|final) (?:final |whole |entire |only )?"
     r"(?:output|response|answer|reply|verdict|antwort|ausgabe) (?:should|must|has to|needs to|muss|soll|will) "
     r"(?:be|have|contain|consist|include|only|end|start|begin|follow|use|nur|aus|ein)\b[^\n]{0,80}?"
-    r"\b(?:json|word|wort|format|number|integer|zahl|string|label|one of|either|single|exactly|digit|object|line|keys?)\b",
+    r"\b(?:json|word|wort|format|number|integer|zahl|string|label|one of|either|single|exactly|digit|object"
+    r"|line|keys?)\b",
     re.IGNORECASE,
 )
 _ASKS = re.compile(rf"{_BULLET}{_LEAD}{_VERB}\b", re.IGNORECASE)
@@ -66,24 +72,35 @@ _ALWAYS_ANSWER = re.compile(
     r"\bjson\b|(?:^|:|`)\s*\{\s*[\"'][\w ]+[\"']\s*:|^\s*[\"'][\w ]+[\"']\s*:|\[\[|<(\w+)>[^<>]*</\1>|\bscore is an? "
     r"|\b(?:exactly|strictly)? ?in (?:exactly )?(?:this|the following) (?:form|format)\b|im folgenden format"
     r"|\b(?:last|first|letzten?|ersten?) (?:line|zeile)\b|\bone of: |\b(?:output|answer|response|reply) format\b"
-    r"|\bwhere (?:score|\d) (?:is|means)|[\"'`]\w+[\"'`] (?:field|key)\b",
+    r"|^\W*\w+ first, then (?:an? |the )?(?:dash|reason|expla|line|comma|justif|comment)|\bmax(?:imal"
+    r"|imum)?\.? \d+ (?:words|wörter|mots)\b|\bwhere (?:score|\d) (?:is|means)|[\"'`]\w+[\"'`] (?:field|key)\b",
     re.IGNORECASE,
 )
 _LINE_FORM = re.compile(
     r"\s*[*_]*[A-ZÄÖÜ][\w -]{0,25}[*_]*:[*_]*\s*"
     r"(?:[<\[(][^<>\[\]]*[>\])]|\.\.\.|…|[\w-]+ (?:or|oder|\||/) [\w :-]+)\s*\W*$"
 )
-_LEVEL = re.compile(r"\s*[-*•]?\s*[*_]*(?:score|grade|level|stufe|note) ?-?\d{1,3}[*_]*\s*[:=–—-]\s*\S", re.IGNORECASE)
+_LEVEL = re.compile(
+    r"\s*[-*•]?\s*[*_]*(?:score|grade|level|stufe"
+    r"|note) ?-?\d{1,3}[*_]*\s*[:=–—-]\s*\S",
+    re.IGNORECASE,
+)
+_LISTED_LINE = re.compile(
+    r"[ \t]*(?:[-*•\"'{}]|\d{1,2}[.)]|\t| {2}|[\w ]{1,40}$|[*_]*[A-ZÄÖÜ][\w -]{0,25}[*_]*:[ \t]*\S[^\n]{0,80}$)"
+)
+_ITEM_LINE = re.compile(r"\s*(?:[-*•]|\(?[0-9a-zA-Z]{1,2}[.)])\s")
 _LEVEL_LINE = re.compile(r"\s*[-*•]?\s*[*_\"'`]*-?\d{1,3}[*_\"'`]*\s*(?:points?|punkte?)?\s*[:=–—(-]")
 _JUDGES = re.compile(
     r"\W*(?:please )?(?:evaluate|assess|rate|judge|score|grade|bewerte|beurteile|prüfe)\b", re.IGNORECASE
 )
 _OF_LABELS = re.compile(
-    r"^(?!.*\b(?:json|fields?|keys?|format|lines?)\b).*\b(?:labels?|categor|class|grades?|scale|verdicts?|values?|options?|one of|eines|stufen|skala)",
+    r"^(?!.*\b(?:json|fields?|keys?|format|lines?)\b).*\b(?:labels?|categor|class|grades?|scale|verdicts?"
+    r"|values?|options?|letter|buchstabe|one of|eines|stufen|skala)",
     re.IGNORECASE | re.DOTALL,
 )
 _EXPLAINS = re.compile(
-    r"[ \t]*(?:[-*•]|\d{1,2}[.)])?[ \t]*[*_\"'`]*[\w -]{1,40}[*_\"'`]*[ \t]*[:=(–—-][*_]*[ \t]*\w+(?:[^\w\n]+\w+){4,}"
+    r"[ \t]*(?:[-*•][ \t]*)?[*_]*\(?[A-F][.)][*_)]*[ \t]+\w|[ \t]*(?:[-*•]"
+    r"|\d{1,2}[.)])?[ \t]*[*_\"'`]*[\w -]{1,40}[*_\"'`]*[ \t]*[:=(–—-][*_]*[ \t]*\w+(?:[^\w\n]+\w+){4,}"
 )
 _GIVEN = re.compile(
     r"\s*(?:you (?:get|are given|will (?:be given|get|receive|see))|here (?:is|are)|du (?:erhältst|bekommst))\b", re.I
@@ -117,29 +134,24 @@ def read_units(text: str) -> list[Unit]:
         following = next((p for p in pieces[at + 1 :] if text[p.start : p.end].strip()), None)
         kind = _kind(words, text[following.start : following.end] if following else "")
         explained = _LEVEL_LINE.match(words) or (of_labels and _EXPLAINS.match(words))
-        if kind in ("rule", "heading") and in_form and not explained:  # what stands under "return these fields:"
-            kind = "answer"
-        if _ANSWER_HEADING.match(words) and kind != "row":
+        listed = _LISTED_LINE.match(words) is not None
+        follows = bool(units) and units[-1].kind == "answer" and text[: units[-1].end].rstrip().endswith(":")
+        if kind in ("rule", "heading") and in_form and (listed or follows) and not explained:
+            kind = "answer"  # what stands under "return these fields:"
+        of_row = kind == "tag" and ("</" in words or (following and FIELD in text[following.start : following.end]))
+        if _ANSWER_HEADING.match(words) and kind != "row" and not of_row:
             kind, in_answer = "answer", True
-        elif kind in ("row", "heading", "tag") and not (in_answer and _LINE_FORM.match(words)):
+        elif kind in ("row", "heading") and not (in_answer and _LINE_FORM.match(words)):
             in_answer = False
         elif in_answer and kind != "blank":
             kind = "answer"
-        if kind == "rule" and (not told or _GIVEN.match(words)):
+        if kind == "rule" and (_GIVEN.match(words) or (not told and not _ITEM_LINE.match(words))):
             kind = "role"
-        told = told or kind in ("role", "answer")
+        told = told or kind in ("role", "answer") or _ROLE.match(words) is not None
         if kind != "blank":
-            goes_on = (
-                in_form
-                and re.match(
-                    r"[ \t]*(?:[-*•\"'{}]|\d{1,2}[.)]|\t| {2}|[\w ]{1,40}$|[*_]*[A-ZÄÖÜ][\w -]{0,25}[*_]*:[^\n]{0,80}$)",
-                    words,
-                )
-                is not None
-            )
             if not in_form:
                 of_labels = _OF_LABELS.search(words) is not None
-            in_form = kind == "answer" and (words.rstrip().endswith(":") or goes_on)
+            in_form = (kind == "answer" and words.rstrip().endswith(":")) or (in_form and (listed or bool(explained)))
         units.append(Unit(start=piece.start, end=piece.end, kind=kind))
     for at, unit in enumerate(units[:-1]):
         question = text[unit.start : unit.end].rstrip().endswith("?") and not re.match(
@@ -177,7 +189,9 @@ def _kind(words: str, following: str) -> UnitKind:
         return "rule"
     if _TAG.match(words):
         return "tag"
-    leads_to_row = FIELD in following or (_TAG.match(following) is not None and not following.strip().startswith("</"))
+    leads_to_row = FIELD in following or (
+        _TAG.match(following) is not None and not following.strip().startswith(("</", "```"))
+    )
     if words.rstrip().endswith(":") and leads_to_row and len(words) <= 80 and not _ABOUT_CRITERIA.search(words):
         return "row"
     if _ROLE.match(words) and not re.search(r"[{,]\s*[\"'][\w ]+[\"']\s*:", words):

@@ -12,6 +12,7 @@ from .answer_format import reply_clause
 from .convert import fill_fixed
 from .foreign_judge import ForeignJudge, ImportOptions
 from .stated_answer import Question, StatedAnswer, ask_for_order, read_answer
+from .stated_fields import json_fields
 from .stated_labels import in_order
 from .template_syntaxes import our_template
 from .text_units import FIELD, Span, Unit, find_criteria, read_units, words_on_answer
@@ -60,7 +61,7 @@ def understand(judge: ForeignJudge, options: AddOptions) -> Understood:
     Raises:
         InputError: It has no field, a message that cannot be kept, or an option does not fit.
     """
-    notes: list[str] = []
+    notes = list(judge.notes)
     messages = fill_fixed(judge, options, notes)
     before, demonstrations, last = _conversation(messages)
     parts = _joined([*before, last])
@@ -174,13 +175,14 @@ def _answer(judge: ForeignJudge, asks: str, whole: str, options: AddOptions) -> 
     labels = options.labels
     if judge.labels and not labels and not options.choice:
         labels = in_order(judge.labels) or ()
-    answer = read_answer(asks, whole, () if options.choice else labels, options.verdict)
+    verdict = options.verdict or (judge.verdict if judge.verdict in json_fields(asks) else None)
+    answer = read_answer(asks, whole, () if options.choice else labels, verdict)
     scale, questions = answer.scale, answer.questions
     if options.choice and not options.labels:
         raise InputError("--choice needs the labels", hint="--labels A,B,C --choice")
     if options.choice:
         scale = OutputScale(kind="choice", labels=options.labels, threshold=1.0)
-    if judge.scale:
+    if judge.scale and options.verdict in (None, judge.verdict):
         scale = judge.scale
     if options.scale:
         scale = options.scale
@@ -237,11 +239,7 @@ def _prompt(
             f"its text holds {CRITERIA_PLACE}, which is the place of the criteria here", hint="rename the field"
         )
     reply, schema, mark = tail.strip(), dict(answer.reply_schema), answer.reply_mark
-    if (
-        not answer.told
-        or not re.search(r"\w", text)
-        or (judge.reply_schema and not judge.unreadable and judge.tool == "MLflow")
-    ):
+    if not answer.told or not re.search(r"\w", text) or (judge.reply_schema and not judge.unreadable):
         assert answer.scale is not None
         names = {kind: name for name, kind in schema.items()}
         clause, added = reply_clause(
@@ -324,7 +322,7 @@ def _examples(
         InputError: One does not have the form of the last message.
     """
     pattern, seen = "", set[str]()
-    for part in last.parts:
+    for part in _stripped(last.parts):
         if isinstance(part, str):
             pattern += re.escape(part)
         elif part.name in seen:
@@ -334,7 +332,7 @@ def _examples(
             pattern += rf"(?P<{names[part.name]}>[\s\S]*?)"
     examples: list[Example] = []
     for number, (user, reply) in enumerate(demonstrations, start=1):
-        match = re.fullmatch(pattern.strip(), user.text({}).strip()) if not _has_fields(user, reply) else None
+        match = re.fullmatch(pattern, user.text({}).strip()) if not _has_fields(user, reply) else None
         if match is None:
             raise InputError(
                 f"demonstration {number} does not have the form of the last message, so its row cannot be read",
@@ -342,6 +340,16 @@ def _examples(
             )
         examples.append(Example(inputs=match.groupdict(), reply=reply.text({})))
     return tuple(examples)
+
+
+def _stripped(parts: Sequence[TemplatePart]) -> list[TemplatePart]:
+    """Return parts without blanks at either end."""
+    stripped = list(parts)
+    if stripped and isinstance(stripped[0], str):
+        stripped[0] = stripped[0].lstrip()
+    if stripped and isinstance(stripped[-1], str):
+        stripped[-1] = stripped[-1].rstrip()
+    return stripped
 
 
 def _has_fields(*messages: TemplateMessage) -> bool:

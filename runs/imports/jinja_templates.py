@@ -1,0 +1,130 @@
+"""Jinja templates that compute: what is the same in every row is written out, a part that shows a field is that field.
+
+The template is parsed, and nothing of it is run. A condition that only asks whether a field is there is taken as true,
+a loop over a field is that field, and each such choice is said. A condition on anything else has to be settled first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jinja2 import Environment, TemplateSyntaxError, nodes
+
+from ...judges import InputError
+from ..exports.template_parts import Field, TemplatePart, join_literals
+
+_DEEPEST = 20
+_FILTERS = ("trim", "safe", "e", "escape", "string", "default", "d", "tojson", "join", "upper", "lower", "indent")
+
+
+def read_computed_jinja(text: str, notes: list[str]) -> tuple[TemplatePart, ...]:
+    """Read a Jinja template with statements as text and fields.
+
+    Args:
+        text: The template.
+        notes: Takes what was settled, in whole sentences.
+
+    Raises:
+        InputError: It is no Jinja, or what it shows cannot be told without a row.
+    """
+    try:
+        tree = Environment(autoescape=False).parse(text)  # noqa: S701 - parsed, never rendered
+    except TemplateSyntaxError as error:
+        raise InputError(f"line {error.lineno}: it is no Jinja template: {error.message}") from None
+    return join_literals(_Reader(notes).parts(tree.body, {}))
+
+
+class _Reader:
+    """Writes out a tree; names that the template sets itself are known."""
+
+    def __init__(self, notes: list[str]) -> None:
+        self._notes = notes
+        self._macros: dict[str, nodes.Macro] = {}
+
+    def parts(
+        self, body: Sequence[nodes.Node], known: dict[str, list[TemplatePart]], depth: int = 0
+    ) -> list[TemplatePart]:
+        """Return what nodes write."""
+        if depth > _DEEPEST:
+            raise InputError("the template's macros call each other without an end")
+        written: list[TemplatePart] = []
+        for node in body:
+            if isinstance(node, nodes.Output):
+                for part in node.nodes:
+                    written += self._value(part, known, depth)
+            elif isinstance(node, nodes.Assign) and isinstance(node.target, nodes.Name):
+                known[node.target.name] = self._value(node.node, known, depth)
+            elif isinstance(node, nodes.Macro):
+                self._macros[node.name] = node
+            elif isinstance(node, nodes.If):
+                written += self._branch(node, known, depth)
+            elif isinstance(node, nodes.For):
+                field = self._field(node.iter)
+                self._say(f"Its loop over {field.name} is one field here: give it the text that the loop writes.")
+                written += [field, "\n"]
+            else:
+                raise _computed(node)
+        return written
+
+    def _branch(self, node: nodes.If, known: dict[str, list[TemplatePart]], depth: int) -> list[TemplatePart]:
+        """Return the branch of a condition that asks whether a field is there which that branch shows."""
+        test, turned = node.test, False
+        if isinstance(test, nodes.Not):
+            test, turned = test.node, True
+        if isinstance(test, nodes.Test) and test.name in ("defined", "none"):
+            test, turned = test.node, turned ^ (test.name == "none")
+        if isinstance(test, nodes.Compare):
+            raise _computed(test)
+        field = self._field(test)
+        branch = self.parts(node.else_ if turned else node.body, known, depth)
+        if field.name not in [part.name for part in branch if isinstance(part, Field)]:
+            raise InputError(
+                f"line {node.lineno}: what it says depends on {field.name}, which it does not show",
+                hint="write the prompt as it is for the rows that you have: with that part, or without it",
+            )
+        self._say(f"What it says where {field.name} is missing is left out: give every row a text for it.")
+        return branch
+
+    def _value(self, node: nodes.Node, known: dict[str, list[TemplatePart]], depth: int) -> list[TemplatePart]:
+        if isinstance(node, nodes.TemplateData):
+            return [node.data]
+        if isinstance(node, nodes.Const):
+            return [str(node.value)]
+        if isinstance(node, nodes.Name) and node.name in known:
+            return known[node.name]
+        if isinstance(node, nodes.Filter) and node.node is not None and node.name in _FILTERS:
+            shown = self._value(node.node, known, depth)
+            self._say(f"Its filter {node.name} is left out: give the text as it should be shown.")
+            return shown
+        if isinstance(node, nodes.Concat):
+            return [part for inner in node.nodes for part in self._value(inner, known, depth)]
+        if isinstance(node, nodes.Call) and isinstance(node.node, nodes.Name) and node.node.name in self._macros:
+            macro = self._macros[node.node.name]
+            if node.kwargs or len(node.args) != len(macro.args):
+                raise _computed(node)
+            given = {
+                arg.name: self._value(value, known, depth) for arg, value in zip(macro.args, node.args, strict=True)
+            }
+            return self.parts(macro.body, {**known, **given}, depth + 1)
+        return [self._field(node)]
+
+    def _field(self, node: nodes.Node) -> Field:
+        names: list[str] = []
+        inner = node
+        while isinstance(inner, nodes.Getattr):
+            names.append(inner.attr)
+            inner = inner.node
+        if not isinstance(inner, nodes.Name):
+            raise _computed(node)
+        return Field(".".join([inner.name, *reversed(names)]))
+
+    def _say(self, note: str) -> None:
+        if note not in self._notes:
+            self._notes.append(note)
+
+
+def _computed(node: nodes.Node) -> InputError:
+    return InputError(
+        f"line {node.lineno}: the template computes something ({type(node).__name__.lower()})",
+        hint="write out what it computes as text, with {{ field }} where the row's own text goes",
+    )
