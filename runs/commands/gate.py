@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from ...judges import InputError, JudgedDataset, JudgePrompt
+from ...judges import InputError, JudgedDataset, JudgePrompt, write_beside
 from ...judges.files import RATIONALE, with_audited_labels
 from ...optimize import Objective, ObjectiveWords
 from ...optimize.flips import ESTIMANDS, Estimand
@@ -19,10 +19,12 @@ from ...slices.saved import read_slice
 from ..actions.flip_gate import FlipGated, FlipRows, FlipTerms, gate_by_flips, gate_verdicts_by_flips, settle_flips
 from ..actions.gate import GateModel, TwoJudges, gate_judges
 from ..actions.gate_decision import Gated, Terms, gate_verdicts
+from ..actions.git_prompt import judge_of
 from ..actions.label_queue import load_as, read_rows_to_label
 from ..actions.read_objective import saved_slices
 from ..actions.verdict_pairs import pair_verdicts, read_holdout, read_verdicts, split_name
 from ..config.options import FLOOR, GUARD, AuditedRowOptions, CallOptions, ModelOptions, limits_option
+from ..reports.ci_report import comment_on, junit_of
 from ..reports.flip_report import say_flips
 from ..reports.gate_report import say_gated
 from ..store.sealed_rows import version_of
@@ -38,6 +40,7 @@ EXAMPLES = """\
 Example:  judgewright gate groundedness@1349 mine.yaml holdout.jsonl --model gpt-4o-mini --target precision
 Files:    judgewright gate old.jsonl new.jsonl --target f1 --threshold 2
 Pool:     judgewright gate groundedness@1349 mine.yaml pool.jsonl --unlabelled --model gpt-4o-mini --target precision
+In git:   judgewright gate git:main:judge.yaml judge.yaml holdout.jsonl --model gpt-4o-mini --target f1 --comment c.md
 Matrix:   judgewright gate all.jsonl:theirs all.jsonl:ours --target kappa --scale 0..3
 """
 _gate = partial(option, "Gate")
@@ -89,6 +92,19 @@ class UnlabelledOptions:
     abandon: bool = _unlabelled(False, "With --unlabelled: conclude the queue undecided; its look counts.")
 
 
+_report = partial(option, "Reports")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions:
+    """Files for a pull request."""
+
+    comment: Path | None = _report(
+        None, "Write decision, figures and the prompts' diff as Markdown; no row is in it.", kind="out"
+    )
+    junit: Path | None = _report(None, "Write the decision as JUnit XML.", kind="out")
+
+
 FOR_JUDGES = ("columns", "label_scale", "limit", "skip_incomplete")
 """Options about rows that are for judges that are asked only."""
 
@@ -98,7 +114,12 @@ FOR_JUDGES = ("columns", "label_scale", "limit", "skip_incomplete")
 @click.argument("judge_b")
 @click.argument("holdout", required=False, type=click.Path(path_type=Path))
 @options_of(
-    terms=TermOptions, models=CallOptions, rows=AuditedRowOptions, files=VerdictFileOptions, pool=UnlabelledOptions
+    terms=TermOptions,
+    models=CallOptions,
+    rows=AuditedRowOptions,
+    files=VerdictFileOptions,
+    pool=UnlabelledOptions,
+    reports=ReportOptions,
 )
 @writes_workspace
 @json_option
@@ -111,19 +132,20 @@ def gate(
     rows: AuditedRowOptions,
     files: VerdictFileOptions,
     pool: UnlabelledOptions,
+    reports: ReportOptions,
     workspace: Workspace,
     as_json: bool,
 ) -> None:
     """Decide once, on the same rows, whether JUDGE_B may replace JUDGE_A.
 
-    JUDGE_A and JUDGE_B are judges (name, name@version or YAML file), asked about the rows of HOLDOUT, or two verdict
-    files, FILE:NAME for a column of a matrix; their HOLDOUT names the rows and labels that count. Every decision is a
-    look at the holdout, entered in the workspace's ledger. With --unlabelled people label some of its rows first
+    JUDGE_A and JUDGE_B are judges (name, name@version, YAML file or git:REF:PATH), asked about the rows of HOLDOUT, or
+    two verdict files, FILE:NAME for a column of a matrix; their HOLDOUT names the rows and labels that count. Every
+    decision is a look at the holdout, entered in the workspace's ledger. With --unlabelled people label some of its rows first
     (`judgewright label`), and the same command says what they decide; verdict files then need no labels. Exits 0
     when JUDGE_B is accepted, 1 otherwise.
     """
     first, second = split_name(judge_a), split_name(judge_b)
-    judge = None if first or second else workspace.registry.get(judge_a)
+    judge = None if first or second else judge_of(workspace.registry, judge_a)
     saved = saved_slices(workspace)
     objective = _objective(terms, judge, saved)
     rows_named = terms.slice_ or objective.slice
@@ -136,6 +158,7 @@ def gate(
     if (first is None) != (second is None):
         raise InputError("one side is a verdict file and the other a judge", hint="give two files, or two judges")
     if pool.unlabelled:
+        _refuse(reports, "is for a decision at once, not for --unlabelled")
         _refuse(rows, "is for rows with labels; people label these with `judgewright label`", only=("audited",))
         asked = FlipTerms(terms=agreed, estimand=pool.estimand, ask=pool.ask, second=read_share(pool.second))
         if first and second:
@@ -153,6 +176,11 @@ def gate(
     else:
         _refuse(files, "is for verdict files, not for judges that are asked")
         gated = _of_judges(workspace, (judge_a, judge_b), holdout, agreed, rows, models, quiet=as_json)
+    prompts = None if judge is None else (judge, judge_of(workspace.registry, judge_b))
+    if reports.comment is not None:
+        write_beside(reports.comment, comment_on(gated, prompts))
+    if reports.junit is not None:
+        write_beside(reports.junit, junit_of(gated))
     finish(gated, as_json=as_json)
 
 
@@ -263,12 +291,15 @@ def _two_judges(
     if holdout is None:
         raise InputError("two judges need the rows to be asked about", hint="judgewright gate A B HOLDOUT --model NAME")
     options = ModelOptions(**{**vars(models), "model": require_model(models.model)})
-    before, after = (workspace.registry.get(judge) for judge in judges)
+    before, after = (judge_of(workspace.registry, judge) for judge in judges)
     return TwoJudges.of(workspace, before, after, holdout, rows.as_arguments()), options
 
 
 def _refuse(
-    options: AuditedRowOptions | VerdictFileOptions | UnlabelledOptions, reason: str, *, only: tuple[str, ...] = ()
+    options: AuditedRowOptions | VerdictFileOptions | UnlabelledOptions | ReportOptions,
+    reason: str,
+    *,
+    only: tuple[str, ...] = (),
 ) -> None:
     """Refuse options that would have no effect."""
     for field, _ in option_fields(type(options)):

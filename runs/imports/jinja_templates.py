@@ -7,11 +7,13 @@ a loop over a field is that field, and each such choice is said. A condition on 
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from jinja2 import Environment, TemplateSyntaxError, nodes
+from typing import TYPE_CHECKING
 
 from ...judges import InputError
 from ..exports.template_parts import Field, TemplatePart, join_literals
+
+if TYPE_CHECKING:
+    from jinja2 import nodes
 
 _DEEPEST = 20
 _FILTERS = ("trim", "safe", "e", "escape", "string", "default", "d", "tojson", "join", "upper", "lower", "indent")
@@ -27,6 +29,8 @@ def read_computed_jinja(text: str, notes: list[str]) -> tuple[TemplatePart, ...]
     Raises:
         InputError: It is no Jinja, or what it shows cannot be told without a row.
     """
+    from jinja2 import Environment, TemplateSyntaxError
+
     try:
         tree = Environment(autoescape=False).parse(text)  # noqa: S701 - parsed, never rendered
     except TemplateSyntaxError as error:
@@ -45,6 +49,8 @@ class _Reader:
         self, body: Sequence[nodes.Node], known: dict[str, list[TemplatePart]], depth: int = 0
     ) -> list[TemplatePart]:
         """Return what nodes write."""
+        from jinja2 import nodes
+
         if depth > _DEEPEST:
             raise InputError("the template's macros call each other without an end")
         written: list[TemplatePart] = []
@@ -68,6 +74,8 @@ class _Reader:
 
     def _branch(self, node: nodes.If, known: dict[str, list[TemplatePart]], depth: int) -> list[TemplatePart]:
         """Return the branch of a condition that asks whether a field is there which that branch shows."""
+        from jinja2 import nodes
+
         test, turned = node.test, False
         if isinstance(test, nodes.Not):
             test, turned = test.node, True
@@ -86,6 +94,8 @@ class _Reader:
         return branch
 
     def _value(self, node: nodes.Node, known: dict[str, list[TemplatePart]], depth: int) -> list[TemplatePart]:
+        from jinja2 import nodes
+
         if isinstance(node, nodes.TemplateData):
             return [node.data]
         if isinstance(node, nodes.Const):
@@ -109,6 +119,8 @@ class _Reader:
         return [self._field(node)]
 
     def _field(self, node: nodes.Node) -> Field:
+        from jinja2 import nodes
+
         names: list[str] = []
         inner = node
         while isinstance(inner, nodes.Getattr):

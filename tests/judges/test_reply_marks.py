@@ -120,3 +120,10 @@ def test_marks_are_kept_and_checked() -> None:
         judge(STARS, reply_mark="somewhere")
     with pytest.raises(PromptError, match="more than once"):
         JudgePrompt(name="x", system="{{criteria}} {{criteria}}", criteria="c", template="{{Text}}", reply="")
+
+
+@pytest.mark.parametrize("mark", ["Note: ...", "Note : ..."])
+@pytest.mark.parametrize("reply", ["Justification : bien.\nNote : 4/5", "Note: 4", "**Note :** 4/5"])
+def test_a_blank_may_stand_before_the_colon(mark: str, reply: str) -> None:
+    """As in French, whichever way the prompt writes it."""
+    assert score(judge(STARS, reply_mark=mark), reply) == 4
