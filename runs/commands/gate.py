@@ -140,9 +140,9 @@ def gate(
 
     JUDGE_A and JUDGE_B are judges (name, name@version, YAML file or git:REF:PATH), asked about the rows of HOLDOUT, or
     two verdict files, FILE:NAME for a column of a matrix; their HOLDOUT names the rows and labels that count. Every
-    decision is a look at the holdout, entered in the workspace's ledger. With --unlabelled people label some of its rows first
-    (`judgewright label`), and the same command says what they decide; verdict files then need no labels. Exits 0
-    when JUDGE_B is accepted, 1 otherwise.
+    decision is a look at the holdout, entered in the workspace's ledger. With --unlabelled people label some of its
+    rows first (`judgewright label`), and the same command says what they decide; verdict files then need no labels.
+    Exits 0 when JUDGE_B is accepted, 1 otherwise.
     """
     first, second = split_name(judge_a), split_name(judge_b)
     judge = None if first or second else judge_of(workspace.registry, judge_a)
