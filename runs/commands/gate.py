@@ -92,7 +92,7 @@ class UnlabelledOptions:
     abandon: bool = _unlabelled(False, "With --unlabelled: conclude the queue undecided; its look counts.")
 
 
-_report = partial(option, "Reports")
+_report = partial(option, "Output")
 
 
 @dataclass(frozen=True, kw_only=True)
