@@ -14,6 +14,7 @@ import yaml
 
 from judgewright.judges import (
     Completion,
+    InputError,
     JudgePrompt,
     Row,
     Verdict,
@@ -167,3 +168,26 @@ def test_a_nested_answer_has_a_nested_schema() -> None:
     inner = form["json_schema"]["schema"]["properties"]["evaluation"]
     assert list(inner["properties"]) == ["reason", "score"]
     assert inner["properties"]["score"]["enum"] == [1, 2, 3, 4, 5]
+
+
+FRESH: list[dict[str, Any]] = yaml.safe_load((FOLDER / "fresh" / "expected.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("case", FRESH, ids=[case["file"] for case in FRESH])
+def test_prompts_by_somebody_else(case: dict[str, Any]) -> None:
+    """Words, fields and scale are theirs; what cannot be read is unscored, never another grade."""
+    path = FOLDER / "fresh" / case["file"]
+    if "refused" in case:
+        with pytest.raises(InputError, match="depends on item"):
+            read_own_prompt(path)
+        return
+    found = understand(read_own_prompt(path, case.get("string")), AddOptions())
+    if "asks" in case:
+        assert [question.option for question in found.questions] == [case["asks"]]
+        return
+    assert found.prompt is not None
+    assert list(found.prompt.inputs) == case["inputs"]
+    told = {name: getattr(found.prompt.scale, name) for name in case["scale"]}
+    assert {name: list(value) if isinstance(value, tuple) else value for name, value in told.items()} == case["scale"]
+    assert [score(found.prompt, reply) for reply, _ in case["answers"]] == [grade for _, grade in case["answers"]]
+    assert [score(found.prompt, reply) for reply in case.get("unread", ())] == [None] * len(case.get("unread", ()))
