@@ -235,14 +235,24 @@ def test_the_models_of_the_page_can_be_used(tmp_path: Path) -> None:
         assert checked_url(address.replace("RESOURCE", "acme").replace("REGION", "eu-west-1"))
 
 
-def test_the_workflow_of_the_page_is_one() -> None:
-    """It parses, and the command in it is the one that the page explains."""
+def test_the_workflow_and_the_hook_of_the_page_ask_what_the_page_explains() -> None:
+    """Both parse, know what they give to, and put the same question as the command."""
     page = DOCS / "how-to" / "ci-gate.md"
-    (text,) = blocks(page, "yaml")
-    (job,) = yaml.safe_load(text)["jobs"].values()
-    scripts = [line for step in job["steps"] for line in joined(step.get("run", ""))]
-    (gate,) = [line.partition(" 2>&1")[0] for line in scripts if line.startswith("judgewright")]
-    assert gate in [line for block in blocks(page, "") for line in joined(block)]
+    workflow, hooks = (yaml.safe_load(text) for text in blocks(page, "yaml"))
+    commands = [line.split() for block in blocks(page, "") for line in joined(block)]
+    command = next(words for words in commands if words[:2] == ["judgewright", "gate"])
+    (job,) = workflow["jobs"].values()
+    (given,) = (step["with"] for step in job["steps"] if step.get("uses", "").startswith("./"))
+    action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+    needed = {name for name, body in action["inputs"].items() if body.get("required")}
+    assert needed <= set(given) <= set(action["inputs"])
+    arguments = given["arguments"].split()
+    assert [given["prompt"], given["holdout"], *arguments] == command[3 : 5 + len(arguments)]
+    (hook,) = hooks["repos"][0]["hooks"]
+    (shipped,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    assert hook["id"] == shipped["id"]
+    assert hook["args"][:5] == command[2:7]
+    assert re.fullmatch(hook["files"], given["prompt"])
 
 
 ENVIRONMENTS = ROOT / ".verify"
