@@ -48,7 +48,7 @@ def measure(link: str, run: str, server: int, pages: int, chromium: str) -> None
         for name, address in (
             ("runs", link),
             ("run", f"{base}/runs/{run}"),
-            ("diff", f"{base}/runs/{run}/diff"),
+            ("everything", f"{base}/runs/{run}/evidence"),
             ("flips, first", f"{base}/runs/{run}/flips"),
             ("flips, again", f"{base}/runs/{run}/flips?page=2"),
         ):

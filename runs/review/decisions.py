@@ -13,6 +13,7 @@ from ..actions.edit_run import require_edit
 from ..actions.run_summary import read_optimization
 from .app_state import AppState
 from .forms import field_of
+from .next_run import hunk_comments
 from .routes import Address
 
 
@@ -20,7 +21,8 @@ def decide(state: AppState, request: Request) -> Response:
     """Accept the ticked hunks or the whole diff, or reject the run."""
     run_id = state.read(request.path_params["run"]).run_id
     verb = field_of(request, "verb")
-    words = [f"--comment={field_of(request, 'comment')}"]
+    comments = [field_of(request, "comment"), *(f"hunk {n}: {said}" for n, said in hunk_comments(request).items())]
+    words = [f"--comment={'; '.join(filter(None, comments))}"]
     if who := field_of(request, "who"):
         words.append(f"--by={who}")
     if verb == "reject":

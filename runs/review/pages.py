@@ -1,102 +1,76 @@
-"""One run from above."""
+"""One run: watched while it works, reviewed once it has a verdict, with its evidence behind that."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from ...judges import InputError
-from ...judges.metrics import CHOICE_METRICS
-from ...optimize.events import JudgeMeasured, ProposalRecord, StepTaken
-from ...optimize.word_diff import Piece, diff_words
-from ..actions.run_summary import RunSummary
-from ..reports import charts
-from ..reports.search_report import archive_table, describe_origin
+from ...optimize.events import JudgeMeasured
+from ...optimize.word_diff import diff_prompts
+from ..actions.run_summary import RunSummary, read_optimization
 from .app_state import AppState
 from .bench_pages import bench
+from .evidence import AFTER_THE_VERDICT, IN_ORDER, parts_of, shown_in_parts
+from .hunk_lines import hunk_lines
 from .progress import progress_of
 from .routes import Address
 
-BRIEF = ("precision", "recall", "f1", "kappa")
-
 
 def run(state: AppState, request: Request) -> Response:
-    """Show one run from above."""
+    """Show one run: what it is at, or what it wants to change and the forms to decide about that."""
     summary = state.read(request.path_params["run"])
     if summary.record.kind == "bench" and summary.last(JudgeMeasured) is not None:
         return bench(state, summary)
     if summary.record.kind != "optimize":
         return HTMLResponse(state.render("plain_run.html", run=summary, **progress_of(state, summary)))
-    return HTMLResponse(render_run(state, summary))
+    if summary.record.state == "running" or summary.decision is None:
+        return HTMLResponse(render_run(state, summary))
+    return HTMLResponse(_render_review(state, summary))
 
 
-def render_run(state: AppState, summary: RunSummary) -> str:
-    """Return the page of an optimization."""
-    among_labels = summary.benchmark is not None and "accuracy_grades" in summary.benchmark["metrics"]
+def render_run(state: AppState, summary: RunSummary, *, page: str = "") -> str:
+    """Return the page that has every part of an optimization."""
+    shown = shown_in_parts(state, summary, page=page)
+    return state.render("run.html", order=IN_ORDER, **shown, **progress_of(state, summary))
+
+
+def _render_review(state: AppState, summary: RunSummary) -> str:
+    """Return the page of a run with a verdict: the gain on sealed rows and the diff, the rest folded."""
+    hunks, why = hunk_lines(summary)
+    parts = parts_of(summary)
     return state.render(
-        "run.html",
+        "review.html",
         run=summary,
-        sides=summary.closing.sides if summary.closing else {},
-        brief=CHOICE_METRICS if among_labels else BRIEF,
-        pictures=charts.run_charts(summary, yes_or_no=not among_labels),
-        steps=_steps(summary),
-        archive=archive_table(summary.best.archive if summary.best else None),
+        decision=summary.decided,
+        hunks=hunks,
+        unsplit=why,
+        whole=diff_prompts(summary.before, summary.after) if summary.after else (),
         looks=state.looks(summary),
-        **progress_of(state, summary),
+        evidence=[parts[name] for name in AFTER_THE_VERDICT if parts[name].there],
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProposalView:
-    """A proposal of a step, with what it changed in the criteria that the run began with."""
-
-    record: ProposalRecord
-    pieces: tuple[Piece, ...]
-
-    @classmethod
-    def of(cls, record: ProposalRecord, start: str) -> ProposalView:
-        """Compare a proposal with the first prompt's criteria."""
-        return cls(record=record, pieces=() if record.criteria is None else diff_words(start, record.criteria))
-
-    @property
-    def origin(self) -> str:
-        """In which role it was asked for, and what it did on training rows."""
-        return describe_origin(self.record)
+def evidence(state: AppState, request: Request) -> Response:
+    """Show all parts of an optimization on one page."""
+    summary = read_optimization(state.workspace, request.path_params["run"])
+    return HTMLResponse(render_run(state, summary, page=request.query_params.get("page", "")))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepView:
-    """A step with its proposals."""
-
-    event: StepTaken
-    proposal: ProposalView
-    others: tuple[ProposalView, ...]
-    """The proposals beside the one that came farthest, which stands for the step."""
-
-
-def _steps(summary: RunSummary) -> list[StepView]:
-    start = summary.before.criteria
-    return [
-        StepView(
-            event=step,
-            proposal=ProposalView.of(step.proposal, start),
-            others=tuple(ProposalView.of(other, start) for other in step.others or ()),
-        )
-        for step in summary.steps
-    ]
-
-
-def reliability(state: AppState, request: Request) -> Response:
-    """Return the reliability curve, which the run's page fetches because it has to read the rows."""
-    drawn = state.rows(state.read(request.path_params["run"]).run_id).reliability
-    if drawn is None:
-        raise InputError("the verdicts of this run carry no probability")
-    return Response(drawn, media_type="image/svg+xml")
+def part(state: AppState, request: Request) -> Response:
+    """Return the markup of one part, which the page fetches when a person unfolds it."""
+    summary = read_optimization(state.workspace, request.path_params["run"])
+    name = request.path_params["part"]
+    if name not in IN_ORDER or not parts_of(summary)[name].there:
+        raise InputError(f"run {summary.run_id!r} has no part {name!r}")
+    if name == "flips":
+        rows = state.rows(summary.run_id)
+        return HTMLResponse(state.render("run_flips.html", run=summary, rows=rows))
+    return HTMLResponse(state.render(f"run_{name}.html", **shown_in_parts(state, summary)))
 
 
 RUNS = (
     Address("/runs/{run}", run),
-    Address("/runs/{run}/reliability.svg", reliability),
+    Address("/runs/{run}/evidence", evidence),
+    Address("/runs/{run}/evidence/{part}", part),
 )

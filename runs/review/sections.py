@@ -6,12 +6,12 @@ from . import (
     bench_pages,
     compare_pages,
     decisions,
-    diff,
     flip_pages,
     handover_pages,
     job_pages,
     judge_pages,
     label_pages,
+    next_run,
     pages,
     runs_page,
     start,
@@ -20,7 +20,11 @@ from . import (
 from .routes import Section
 
 SECTIONS: tuple[Section, ...] = (
-    Section("Runs", "/", (*runs_page.ADDRESSES, *pages.RUNS, *watch.ADDRESSES, *diff.ADDRESSES, *decisions.ADDRESSES)),
+    Section(
+        "Runs",
+        "/",
+        (*runs_page.ADDRESSES, *pages.RUNS, *watch.ADDRESSES, *decisions.ADDRESSES, *next_run.ADDRESSES),
+    ),
     Section("Start", "/start", start.ADDRESSES),
     Section("Compare", "/compare", (*compare_pages.ADDRESSES, *flip_pages.ADDRESSES, *bench_pages.ADDRESSES)),
     Section("Label", "/label", label_pages.ADDRESSES),

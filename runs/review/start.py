@@ -106,7 +106,7 @@ async def model_reading_live(state: AppState, request: Request) -> Response:
 async def upload(state: AppState, request: Request) -> Response:
     """Store a data file below the workspace and go on with it."""
     name = await keep_upload(state.root, request)
-    return RedirectResponse(f"/start?{urlencode({'data': name})}", 303)
+    return RedirectResponse(f"/start?{urlencode({**request.query_params, 'data': name})}", 303)
 
 
 def _queue(state: AppState, form: StartForm, title: str, *, steps: int | None = None) -> Response:
@@ -130,8 +130,10 @@ def _page(state: AppState, form: StartForm, *, planned: Plan | None = None, prob
             form = replace(form, judge=shown["judges"][0][0].name)
     if form.judge and form.named_model:
         shown["reading_price"] = _reading_price(state, form)
+    filled = {name: getattr(form, name) for name in ("judge", "model", "other", "objective")} | dict(form.more)
     body = state.render(
         "start.html",
+        carried="".join(f"&{urlencode({name: value})}" for name, value in filled.items() if value),
         form=form,
         files=find_data_files(state.root),
         models=models,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import MISSING
+from collections.abc import Iterator
+from dataclasses import MISSING, Field
 from pathlib import Path
 from typing import Any
 
 from ...optimize import parse_loss
-from ...optimize.options import Kind, option_fields, shares_text, spelling
+from ...optimize.options import Kind, Option, option_fields, shares_text, spelling
 from ..config.options import OptimizeOptions
 from .run_config import RunConfig
 
@@ -23,12 +24,27 @@ def command_of(config: RunConfig) -> str:
     """
     judge = config.judge
     words = ["judgewright", "optimize", f"{judge.name}@{judge.version}", Path(config.data).name]
+    for field, option, value in _chosen(config):
+        words += _option_words(spelling(field), option.kind, value)
+    return shlex.join(words)
+
+
+def typed_values(config: RunConfig) -> dict[str, list[str]]:
+    """Return the values as they are typed, by the field of the option; what is as by default is left out.
+
+    A flag is `yes`; of what is a file nothing is said.
+    """
+    files = ("edit", "loss")
+    chosen = ((field, option, value) for field, option, value in _chosen(config) if option.kind not in files)
+    return {field.name: _option_words("", option.kind, value)[1::2] or ["yes"] for field, option, value in chosen}
+
+
+def _chosen(config: RunConfig) -> Iterator[tuple[Field[Any], Option, Any]]:  # Any: what a field holds
     for field, option in option_fields(OptimizeOptions):
         value = getattr(config, field.name)
         default = {} if field.default_factory is not MISSING else field.default
         if value != default and field.name not in _LEFT_OUT:
-            words += _option_words(spelling(field), option.kind, value)
-    return shlex.join(words)
+            yield field, option, value
 
 
 def _option_words(name: str, kind: Kind, value: Any) -> list[str]:  # Any: what a field of this kind holds

@@ -48,16 +48,20 @@ document.addEventListener("keydown", (event) => {
   else onKey(event);
 });
 
-const draw = async (place) => {
+// data-load=ADDRESS on a fold: what it holds is fetched when a person opens it, and the link in it stays where that fails.
+document.addEventListener("toggle", async ({ target: fold }) => {
+  const address = fold.open && fold.dataset.load;
+  if (!address) return;
+  delete fold.dataset.load;
   try {
-    const answer = await fetch(place.dataset.svg);
+    const answer = await fetch(address);
     if (!answer.ok) return;
-    const drawn = new DOMParser().parseFromString(await answer.text(), "image/svg+xml").documentElement;
-    if (drawn.localName === "svg") place.replaceChildren(document.importNode(drawn, true));
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").body;
+    fold.lastElementChild.replaceChildren(...fresh.childNodes);
   } catch {
-    // The link to the page that has it stays.
+    fold.dataset.load = address;
   }
-};
+}, true);
 
 // Parts of the page come anew from the server: each element with an id that also stands here takes its place if it is
 // another one, so that nothing flickers and what a person has unfolded or is typing into stays as it is.
@@ -107,7 +111,6 @@ const answerTyping = (form) => {
 };
 
 whenWhole(() => {
-  document.querySelectorAll("[data-svg]").forEach(draw);
   document.querySelectorAll("[data-stream]").forEach(follow);
   document.querySelectorAll("form[data-preview]").forEach(answerTyping);
 });

@@ -132,7 +132,7 @@ def test_a_defect_on_a_page_quotes_nothing_and_goes_through_the_guards(own: Made
         assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
         assert KEY not in answer.text
         assert visitor.get(f"/runs/{own.run_id}").status_code == 200
-        assert visitor.get(f"/runs/{run_id}/diff").status_code in (404, 500)
+        assert visitor.get(f"/runs/{run_id}/evidence").status_code in (404, 500)
 
 
 def test_a_token_of_the_last_sitting_is_no_entrance(made: Made) -> None:
@@ -170,7 +170,7 @@ def test_key_and_sealed_rows_stand_on_no_page_in_no_file_and_in_no_message(own: 
     """Walk every page, decide, break things, export the run; then look everywhere."""
     environment = Environment(openai_key=KEY, own_key=f"{KEY}-own")
     run = f"/runs/{own.run_id}"
-    paths = ["/", run, f"{run}/diff", f"{run}/live", f"{run}/reliability.svg", "/judges", "/judges/groundedness"]
+    paths = ["/", run, f"{run}/evidence", f"{run}/live", f"{run}/evidence/flips", "/judges", "/judges/groundedness"]
     paths += [f"{run}/flips?page={number}" for number in range(1, 9)]
     paths += ["/runs/none", "/judges/none", "/nope", "/jobs"]
     told: list[str] = []
@@ -178,7 +178,7 @@ def test_key_and_sealed_rows_stand_on_no_page_in_no_file_and_in_no_message(own: 
         told += [visitor.get(path).text for path in paths]
         for form in ({"verb": "accept", "hunk": "99"}, {"verb": "?"}, {"verb": "reject", "comment": "no"}):
             told.append(visitor.post(f"{run}/decide", data=form, headers=HEADERS).text)
-            paths = ("/jobs", f"/jobs/{settled(own.root).job_id}", run, f"{run}/diff")
+            paths = ("/jobs", f"/jobs/{settled(own.root).job_id}", run, f"{run}/evidence")
             told += [visitor.get(path).text for path in paths]
     with Workspace(own.root) as place:
         for file in export_run(place, own.run_id, tmp_path / "told", formats=list(FORMATS)):

@@ -42,7 +42,7 @@ def test_rejecting_writes_who_and_why_and_leaves_the_shelf(desk: TestClient, own
         verdict = read_optimization(place, own.run_id).reviews[-1]
         assert (verdict.verb, verdict.who, verdict.comment) == ("rejected", "Ada", ATTACK)
         assert place.registry.get("groundedness").version == Registry().get("groundedness").version
-    shown = desk.get(f"/runs/{own.run_id}/diff").text
+    shown = desk.get(f"/runs/{own.run_id}").text
     assert ATTACK not in shown
     assert "&lt;script&gt;" in shown
     assert 'value="accept"' not in shown
@@ -65,7 +65,7 @@ def test_some_hunks_go_through_the_gate_as_the_very_text_that_is_kept(desk: Test
         assert GOOD in kept.criteria
         assert HARMFUL not in kept.criteria
         assert read_optimization(place, own.run_id).reviews[-1].version == kept.version
-    boxes = re.findall(r'value="(\d+)"( checked)? disabled', desk.get(f"/runs/{own.run_id}/diff").text)
+    boxes = re.findall(r'value="(\d+)"( checked)? disabled', desk.get(f"/runs/{own.run_id}").text)
     assert [int(number) for number, checked in boxes if checked] == taken
     other = desk.get(f"/runs/{list_runs_of(own)[-1]}").text
     assert "Accepted by the gate" in other
@@ -122,7 +122,7 @@ def test_a_diff_that_falls_into_other_hunks_is_accepted_whole_or_not_at_all(desk
         outcome = "accepted" if accepted else "refused"
         events["decision"] = {"accepted": accepted, "outcome": outcome, "reason": "as it happens"}
         odd = retold(own, config={}, events=events)
-        shown = desk.get(f"/runs/{odd.run_id}/diff").text
+        shown = desk.get(f"/runs/{odd.run_id}").text
         assert "falls into other hunks" in shown
         assert ('value="accept-whole"' in shown) is accepted
         assert 'value="accept"' not in shown

@@ -19,7 +19,10 @@ from judgewright.runs.store import CallStore, RunConfig, RunJournal, Workspace, 
 
 from .conftest import ATTACK, GOOD, Made, retold, visit
 
-EVERY = ("/", "/runs/{run}", "/runs/{run}/diff", "/runs/{run}/flips", "/judges", "/judges/groundedness", "/jobs")
+PARTS = ("facts", "benchmark", "slice", "loss", "steps", "gate", "threshold", "closing", "flips")
+FOLDED = tuple(f"/runs/{{run}}/evidence/{part}" for part in PARTS)
+"""What the page fetches when a person unfolds it."""
+EVERY = ("/", "/runs/{run}", "/runs/{run}/evidence", "/runs/{run}/flips", "/judges", "/judges/groundedness", "/jobs")
 
 
 class Elements(HTMLParser):
@@ -47,12 +50,13 @@ def at(page: TestClient, path: str, made: Made) -> str:
     return answer.text
 
 
-@pytest.mark.parametrize("path", EVERY)
+@pytest.mark.parametrize("path", [*EVERY, *FOLDED])
 def test_no_row_prompt_or_objective_becomes_markup(page: TestClient, made: Made, path: str) -> None:
-    """One script, ours; no handler, no style, no foreign address; and no character that drives anything."""
+    """One script, ours, none in a part; no handler, no style, no foreign address, no character that drives."""
     text = at(page, path, made)
     elements = Elements(text).found
-    assert [attrs for tag, attrs in elements if tag == "script"] == [{"src": "/static/review.js"}]
+    scripts = [attrs for tag, attrs in elements if tag == "script"]
+    assert scripts == [] if path in FOLDED else scripts == [{"src": "/static/review.js"}]
     assert not [tag for tag, _ in elements if tag in ("img", "iframe", "object", "embed", "base", "style")]
     for _, attrs in elements:
         assert not [name for name in attrs if name.startswith("on") or name == "style"]
@@ -61,15 +65,17 @@ def test_no_row_prompt_or_objective_becomes_markup(page: TestClient, made: Made,
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", text)
 
 
-@pytest.mark.parametrize("path", ["/runs/{run}", "/runs/{run}/diff", "/runs/{run}/flips"])
+@pytest.mark.parametrize("path", ["/runs/{run}", "/runs/{run}/evidence", "/runs/{run}/flips", FOLDED[-1]])
 def test_what_is_hostile_is_there_to_be_read(page: TestClient, made: Made, path: str) -> None:
     """Escaped, not taken away; control characters stand as what they are."""
     text = Elements(at(page, path, made)).text
-    wanted = ("<svg onload", "<b onclick") if path.endswith("diff") else ("<script>document", "\\x1b]52;c;")
+    wanted = ("<script>document", "\\x1b]52;c;")
+    if path == "/runs/{run}":
+        wanted = ("<svg onload", "<b onclick", *wanted)
     assert [words for words in wanted if words not in text] == []
 
 
-@pytest.mark.parametrize("path", [*EVERY, "/runs/{run}/flips?page=2", "/runs/{run}/reliability.svg"])
+@pytest.mark.parametrize("path", [*EVERY, *FOLDED, "/runs/{run}/flips?page=2"])
 def test_no_sealed_row_is_on_any_page(page: TestClient, made: Made, path: str) -> None:
     """Rows of holdout and final stay with the gate."""
     text = at(page, path, made)
@@ -98,11 +104,11 @@ def test_the_flips_are_those_of_the_record_and_can_be_narrowed(page: TestClient,
 
 def test_the_run_is_told_from_its_journal(page: TestClient, made: Made) -> None:
     """The gate's reason, the slice's why, the loss, each step's result, calls, and that it was simulated."""
-    text = Elements(at(page, "/runs/{run}", made)).text
+    text = Elements(at(page, "/runs/{run}/evidence", made)).text
     with Workspace(made.root) as place:
         events = {e.kind: e.payload for e in RunJournal(place.database, made.run_id).events()}
         calls = CallStore(place.database, made.run_id).summary()
-    assert events["decision"]["reason"] in text
+    assert events["decision"]["reason"] in Elements(at(page, "/runs/{run}", made)).text
     assert events["loss"]["expression"] in text
     assert events["started"]["objective"]["read_as"] in text
     assert events["step"]["gradient"] in text
@@ -112,9 +118,42 @@ def test_the_run_is_told_from_its_journal(page: TestClient, made: Made) -> None:
     assert f"look {events['decision']['look']} at this holdout" in text
 
 
+def test_the_parts_are_folded_and_say_together_what_the_whole_page_says(page: TestClient, made: Made) -> None:
+    """The review has none of them but a link; each is the same text on its own and among all."""
+    review, whole = (Elements(at(page, path, made)) for path in ("/runs/{run}", "/runs/{run}/evidence"))
+    folds = [attrs["data-load"] for tag, attrs in review.found if tag == "details" and "data-load" in attrs]
+    assert sorted(folds) == sorted(path.format(run=made.run_id) for path in FOLDED)
+    for part in PARTS[:-1]:
+        told = Elements(at(page, f"/runs/{{run}}/evidence/{part}", made)).text.strip()
+        assert told
+        assert told in whole.text
+        assert told not in review.text
+    answer = page.get(f"/runs/{made.run_id}/evidence/nope")
+    assert answer.status_code == 404
+
+
+def test_the_gain_on_sealed_rows_and_the_words_come_before_anything_else(page: TestClient, made: Made) -> None:
+    """As the gate has them: change, interval, rows, groups; then every hunk, and only then what it rests on."""
+    text = Elements(at(page, "/runs/{run}", made)).text
+    with Workspace(made.root) as place:
+        target = read_run(place, made.run_id).decided.evidence.target  # type: ignore[union-attr]
+    assert target is not None
+    said = (
+        f"precision {target['difference']:+.3f}",
+        f"95 % {target['low']:+.3f} .. {target['high']:+.3f}",
+        f"on {target['n']:,} sealed rows in {target['groups']:,} groups",
+        "Accepted by the gate",
+        GOOD,
+        "Accept the ticked hunks",
+        "What it rests on",
+    )
+    places = [text.index(words) for words in said]
+    assert places == sorted(places)
+
+
 def test_the_diff_shows_each_hunk_with_its_measured_effect(page: TestClient, made: Made) -> None:
     """Numbers, marks and words as the journal has them; every hunk can be ticked."""
-    text = at(page, "/runs/{run}/diff", made)
+    text = at(page, "/runs/{run}", made)
     with Workspace(made.root) as place:
         hunks = [e.payload for e in RunJournal(place.database, made.run_id).events() if e.kind == "hunks"][-1]["hunks"]
     boxes = [a for tag, a in Elements(text).found if tag == "input" and a.get("name") == "hunk"]
@@ -149,7 +188,7 @@ def test_other_kinds_of_runs_have_a_plain_page(own: Made) -> None:
         shown = page.get(f"/runs/{odd}").text
         assert "and 20 more" in shown
         assert "has not begun" in page.get(f"/runs/{early}").text
-        assert page.get(f"/runs/{early}/diff").status_code == 404
+        assert page.get(f"/runs/{early}/evidence/gate").status_code == 404
         for text in (shown, page.get(f"/runs/{bare}").text, page.get("/").text):
             assert ATTACK not in text
             assert len([tag for tag, _ in Elements(text).found if tag == "script"]) == 1
@@ -236,11 +275,11 @@ def test_a_run_that_found_nothing_better_says_so_and_offers_nothing_to_accept(tm
     with Workspace(tmp_path) as place:
         run_id = start_run(place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None).run_id
     with visit(tmp_path) as page:
-        shown, offered = (page.get(f"/runs/{run_id}{tail}").text for tail in ("", "/diff"))
+        offered, shown = (page.get(f"/runs/{run_id}{tail}").text for tail in ("", "/evidence"))
     assert "hidden_characters" in shown
     assert "U+202E" in shown
     assert "<b>turned" not in shown
-    assert "no candidate beat the prompt" in shown or "no look was spent" in shown
+    assert "no candidate beat the prompt" in offered or "no look was spent" in offered
     assert 'value="accept"' not in offered
 
 

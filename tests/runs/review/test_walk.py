@@ -76,14 +76,15 @@ def test_a_harmful_hunk_is_unticked_and_the_rest_goes_through_the_gate_onto_the_
     page.goto(link)
     assert "token" not in page.url
     page.click(f"text={own.run_id}")
-    page.wait_for_selector("[data-svg] svg")
+    page.click("summary:has-text('Rows that changed sides')")
+    page.wait_for_selector("details.later svg")
     assert "SIMULATED" in page.inner_text("main")
-    page.click("text=See the flips")
+    page.click("nav >> text=Flips")
     assert page.locator("article.flip").count() > 0
     assert "<script>document.title" in page.inner_text("main")
     assert page.title() == f"Run {own.run_id} · Judgewright"
-    page.click("text=Diff and decision")
-    page.wait_for_url("**/diff")
+    page.click("nav >> text=Review")
+    page.wait_for_url(f"**/{own.run_id}")
     for _ in range(page.locator("li.hunk").count()):
         page.keyboard.press("j")
         if HARMFUL in page.inner_text("li.hunk.selected"):
@@ -145,7 +146,7 @@ def test_the_page_works_without_script_and_fits_a_narrow_screen(
     """Reject by plain forms; no page is wider than 400 pixels, light or dark."""
     page = open_page(browser, [], java_script_enabled=False)
     page.goto(link)
-    page.goto(re.sub(r"\?token=.*", f"runs/{own.run_id}/diff", link))
+    page.goto(re.sub(r"\?token=.*", f"runs/{own.run_id}", link))
     page.click("text=Reject the run")
     page.wait_for_selector("text=is rejected")
     narrow = open_page(browser, [], viewport={"width": 400, "height": 800}, color_scheme="dark")
@@ -153,7 +154,7 @@ def test_the_page_works_without_script_and_fits_a_narrow_screen(
     for path in (
         "",
         f"runs/{own.run_id}",
-        f"runs/{own.run_id}/diff",
+        f"runs/{own.run_id}/evidence",
         f"runs/{own.run_id}/flips",
         "judges/groundedness",
     ):

@@ -1,19 +1,14 @@
-"""The diff of a finished run: by word, and hunk by hunk with what each does, to be ticked and decided."""
+"""The hunks of a finished run's diff, each with its words and what it does, to be ticked and commented on."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
-
 from ...judges import PromptError, WorkspaceError
 from ...optimize.events import Json
 from ...optimize.hunks import Hunk
-from ...optimize.word_diff import Piece, diff_prompts, diff_words
-from ..actions.run_summary import RunSummary, read_optimization
-from .app_state import AppState
-from .routes import Address
+from ...optimize.word_diff import Piece, diff_words
+from ..actions.run_summary import RunSummary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,23 +20,6 @@ class HunkLine:
     effect: Json | None
     ticked: bool
     """Whether it was taken; before a decision, whether to propose it: all but those that were shown to harm."""
-
-
-def diff(state: AppState, request: Request) -> Response:
-    """Show what the run wants to change, and the forms to decide about it."""
-    run = read_optimization(state.workspace, request.path_params["run"])
-    hunks, why = hunk_lines(run)
-    return HTMLResponse(
-        state.render(
-            "diff.html",
-            run=run,
-            decision=run.decided,
-            parts=diff_prompts(run.before, run.after) if run.after else (),
-            hunks=hunks,
-            unsplit=why,
-            looks=state.looks(run),
-        )
-    )
 
 
 def hunk_lines(run: RunSummary) -> tuple[list[HunkLine], str]:
@@ -70,6 +48,3 @@ def hunk_lines(run: RunSummary) -> tuple[list[HunkLine], str]:
         for hunk in diff.hunks
     ]
     return lines, ""
-
-
-ADDRESSES = (Address("/runs/{run}/diff", diff),)
