@@ -36,11 +36,11 @@ def decide(desk: TestClient, own: Made, form: dict[str, object], *, to: str = "d
 
 def test_rejecting_writes_who_and_why_and_leaves_the_shelf(desk: TestClient, own: Made) -> None:
     """A hostile comment is kept to the letter and shown as text."""
-    page = decide(desk, own, {"verb": "reject", "who": "Ada", "comment": ATTACK})
+    page = decide(desk, own, {"verb": "reject", "who": "Ada", "comment": ATTACK, "comment-2": "too strict"})
     assert "is rejected" in page
     with Workspace(own.root) as place:
         verdict = read_optimization(place, own.run_id).reviews[-1]
-        assert (verdict.verb, verdict.who, verdict.comment) == ("rejected", "Ada", ATTACK)
+        assert (verdict.verb, verdict.who, verdict.comment) == ("rejected", "Ada", f"{ATTACK}; hunk 2: too strict")
         assert place.registry.get("groundedness").version == Registry().get("groundedness").version
     shown = desk.get(f"/runs/{own.run_id}").text
     assert ATTACK not in shown

@@ -300,7 +300,7 @@ def test_the_proposals_beside_the_best_are_told_too(own: Made) -> None:
     ]
     told = retold(own, config={}, events={"step": {"others": others}})
     with visit(own.root) as page:
-        text = at(page, "/runs/{run}", told)
+        text = at(page, "/runs/{run}/evidence", told)
     said = Elements(text).text
     assert f"Beside it none: no proposal; the optimizer model failed {ATTACK}" in said
     assert "Beside it aaaa1111: refused; placeholders: {source} is gone" in said

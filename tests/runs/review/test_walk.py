@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -90,6 +91,11 @@ def test_a_harmful_hunk_is_unticked_and_the_rest_goes_through_the_gate_onto_the_
         if HARMFUL in page.inner_text("li.hunk.selected"):
             page.keyboard.press("r")
     assert page.locator("input[name=hunk]:not(:checked)").count() == 1
+    page.fill("li.hunk:has(input[name=hunk]:not(:checked)) .comment", "too strict with paraphrase")
+    page.click("text=Next run from the comments")
+    page.wait_for_url("**/start?*objective=too+strict+with+paraphrase.*")
+    page.go_back()
+    page.locator("li.hunk", has_text=HARMFUL).locator("input[name=hunk]").uncheck()
     page.fill("input[name=comment]", "lenience is not what we asked for")
     page.fill("input[name=who]", "Ada")
     page.click("text=Accept the ticked hunks")
@@ -104,8 +110,16 @@ def test_a_harmful_hunk_is_unticked_and_the_rest_goes_through_the_gate_onto_the_
     assert HARMFUL not in kept.criteria
     assert looks[-1].look.after == kept.version == verdict.version
     assert (last.kind, last.config["question"]["after"]["version"]) == ("hunks", kept.version)
-    assert (verdict.who, verdict.comment) == ("Ada", "lenience is not what we asked for")
+    assert verdict.who == "Ada"
+    assert re.fullmatch("lenience is not what we asked for(; hunk [0-9]: too strict with paraphrase)?", verdict.comment)
     assert page.locator("li.current h3 code").inner_text() == kept.version
+    page.click("li.current >> text=Hand it over")
+    page.click("text=messages")
+    assert "Fences around row text" in page.inner_text("main section.card")
+    with page.expect_download() as download:
+        page.click("text=Download")
+    with zipfile.ZipFile(download.value.path()) as archive:
+        assert {Path(name).name for name in archive.namelist()} == {"groundedness.messages.json", "manifest.json"}
     assert complaints == []
 
 
