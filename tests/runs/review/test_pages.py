@@ -205,7 +205,7 @@ def test_an_empty_folder_is_shown_and_left_empty(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("path", ["/nope", "/runs/zzz", "/runs/%3Cscript%3E/diff", "/judges/%3Cscript%3E"])
+@pytest.mark.parametrize("path", ["/nope", "/runs/zzz", "/runs/%3Cscript%3E/evidence", "/judges/%3Cscript%3E"])
 def test_what_is_not_there_says_so(page: TestClient, path: str) -> None:
     """A page of our own, with the name escaped."""
     answer = page.get(path)
