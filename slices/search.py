@@ -154,6 +154,8 @@ def _cover(
     size = _counts(packed, np.ones(len(loss), np.bool_))
     # Inside a slice there are fewer candidates than in all rows: as many as may take its place there.
     discount = np.zeros(len(shortlist))
+    # Inside a later slice that overlaps it one already chosen still has an inside and an outside.
+    free = np.ones(len(shortlist), np.bool_)
     while len(chosen) < most:
         llr = np.zeros(len(shortlist))
         apart = np.zeros(len(shortlist))
@@ -163,10 +165,12 @@ def _cover(
             llr += LossScan.of(loss[rows]).signed_llr(n, lost)
             apart += np.minimum(n, np.count_nonzero(rows) - n)
         # The shortlist is in order of score and name, so ties have one answer.
-        scores = np.where((llr > 0) & (apart >= min_rows), np.round(llr / design - (price - discount), 9), -math.inf)
+        possible = free & (llr > 0) & (apart >= min_rows)
+        scores = np.where(possible, np.round(llr / design - (price - discount), 9), -math.inf)
         best = int(np.argmax(scores))
         if scores[best] <= least:
             break
+        free[best] = False
         chosen.append(shortlist[best].predicate)
         member = _unpack(packed[best], len(loss))
         strata[member] = len(chosen)
