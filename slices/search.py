@@ -228,20 +228,24 @@ def still_poor(rows: Rows, predicates: Sequence[Predicate], *, min_rows: int) ->
     strata = np.zeros(len(rows), np.int64)
     for predicate in predicates:
         member = rows.member(predicate)
-        llr, apart = 0.0, 0
-        for stratum in range(len(poor) + 1):
-            part = strata == stratum
-            inside = member & part
-            n = np.count_nonzero(inside)
-            scan = LossScan.of(rows.loss[part])
-            llr += float(scan.signed_llr(np.array([n], np.float64), np.array([rows.loss[inside].sum()], np.float64))[0])
-            apart += min(n, np.count_nonzero(part) - n)
-        if apart < min_rows or round(llr, 9) < RESIDUE:
+        beside = [_gathered(rows.loss, member, strata == stratum) for stratum in range(len(poor) + 1)]
+        if sum(apart for _, apart in beside) < min_rows or round(sum(llr for llr, _ in beside), 9) < RESIDUE:
             continue
         within = None
         for stronger in poor:
             if np.count_nonzero(member & rows.member(stronger)) >= INSIDE * np.count_nonzero(member):
                 within = stronger
+        # In the parts any piece of a wider slice may look poor, where another slice has taken the wider one's rows.
+        if within is not None and _gathered(rows.loss, member, rows.member(within))[0] < RESIDUE:
+            continue
         poor[predicate] = within
         strata[member] = len(poor)
     return poor
+
+
+def _gathered(loss: BoolArray | FloatArray, member: BoolArray, part: BoolArray) -> tuple[float, int]:
+    """Return how surely losses gather in a slice's rows of a part, and the rows of it on the smaller side."""
+    inside = member & part
+    n = np.count_nonzero(inside)
+    llr = LossScan.of(loss[part]).signed_llr(np.array([n], np.float64), np.array([loss[inside].sum()], np.float64))
+    return float(llr[0]), int(min(n, np.count_nonzero(part) - n))
