@@ -45,7 +45,6 @@ from .models.price import Prices
 from .models.recorded import Recorded
 from .models.tokens import estimate_tokens
 from .notebook_display import FIRST_ROWS, MOST_CHARACTERS, MOST_LINES, html_table
-from .official_split import with_holdout_file, with_split_column
 from .prompt import (
     CRITERIA_PLACE,
     DATA_NOTICE,
@@ -77,7 +76,15 @@ from .scale import (
 )
 from .sealed_rows import SealedRows
 from .simulated.model import Simulated
-from .splits import DEFAULT_SHARES, Shares, Splits, parse_shares, split_dataset
+from .splits import (
+    DEFAULT_SHARES,
+    Shares,
+    Splits,
+    parse_shares,
+    split_dataset,
+    with_holdout_file,
+    with_split_column,
+)
 from .token_confidence import with_token_confidence
 from .verdict import Answer, Unscored, Verdict, apply_rule
 

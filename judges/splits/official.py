@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from .errors import InputError
-from .rows import Dataset, OfficialSide, Row
-from .splits import PARTS
+from ..duplicates import Clusters, join_near_duplicates
+from ..errors import InputError
+from ..rows import Dataset, OfficialSide, Row
+from .blocks import assign, blocks_of
+from .parts import PARTS, Part, Shares, Splits
 
 SPELLINGS: dict[str, OfficialSide] = {
     **dict.fromkeys(("train", "training", "trn"), "train"),
@@ -91,3 +93,68 @@ def _checked(dataset: Dataset, source: str) -> Dataset:
         }
         return replace(dataset, official=official)
     return dataset
+
+
+def split_officially(dataset: Dataset, shares: Shares, seed: int) -> Splits:
+    """Follow the split that a dataset prescribes."""
+    rows: dict[Part, list[Row]] = {part: [] for part in PARTS}
+    open_rows: list[Row] = []
+    uneven: list[Row] = []
+    for row in dataset.rows:
+        side = dataset.official[row.id]
+        if row.sampling_probability < 1:
+            uneven.append(row)
+        elif side == "open":
+            open_rows.append(row)
+        else:
+            rows[side].append(row)
+    merged = 0
+    if open_rows:
+        unplaced = replace(dataset, rows=tuple(open_rows))
+        groups, blocks = blocks_of(unplaced, {}, "no"), blocks_of(unplaced, {}, "together")
+        merged = len(groups) - len(blocks)
+        of_open = shares[0] + shares[1]
+        by_part = assign(blocks, (100 * shares[0] / of_open, 100 * shares[1] / of_open, 0, 0))
+        for part, given in by_part.items():
+            rows[part] += [row for block in given for row in block.rows]
+    notes = [f"the split is prescribed: {', '.join(f'{part} {len(rows[part]):,} rows' for part in PARTS[:3])}"]
+    for part in PARTS[:3]:
+        if not rows[part]:
+            raise InputError(f"the prescribed split leaves no {part} rows", hint="label rows of more groups")
+    notes += _across(dataset)
+    measuring = {row.group_key for part in PARTS[1:3] for row in rows[part]}
+    drawn: list[Row] = []
+    for row in uneven:
+        if dataset.official[row.id] in ("train", "open") and row.group_key not in measuring:
+            drawn.append(row)
+    if uneven:
+        apart = len(uneven) - len(drawn)
+        notes.append(f"{len(drawn):,} rows drawn with a probability below 1 train; {apart:,} are left out")
+    return Splits.of(
+        dataset,
+        rows,
+        drawn,
+        shares=shares,
+        seed=seed,
+        groups={"holdout": len({row.group_key for row in rows["holdout"]}), "final": 0},
+        merged=merged,
+        notes=notes,
+    )
+
+
+def _across(dataset: Dataset) -> list[str]:
+    """Say how many test rows of a prescribed split have their group, or nearly their text, among the open rows."""
+    sealed = [dataset.official[row.id] == "holdout" for row in dataset.rows]
+    open_groups = {row.group_key for row, own in zip(dataset.rows, sealed, strict=True) if not own}
+    shared = sum(row.group_key in open_groups for row, own in zip(dataset.rows, sealed, strict=True) if own)
+    clusters = Clusters(len(dataset))
+    join_near_duplicates(dataset.rows, clusters, each_input=True)
+    places = [clusters.find(position) for position in range(len(dataset))]
+    open_places = {place for place, own in zip(places, sealed, strict=True) if not own}
+    alike = sum(place in open_places for place, own in zip(places, sealed, strict=True) if own)
+    notes: list[str] = []
+    if shared:
+        notes.append(f"{shared:,} test rows are of groups of open rows, too; they stay where the split has them")
+    if alike:
+        notes.append(f"{alike:,} test rows are nearly the same as open rows; they stay where the split has them")
+    return notes
