@@ -57,7 +57,8 @@ from .prompt import (
     render,
 )
 from .registry import KeptRule, Registry, read_rule
-from .reply import cut_off, read_reply, without_thinking
+from .reply import cut_off, read_reply
+from .reply_reading import without_thinking
 from .response_format import response_format
 from .rows import Dataset, Row, Scalar, hash_rows
 from .scale import (

@@ -24,7 +24,8 @@ from .judge import SIMULATED_FINGERPRINT, JudgeSettings
 from .models.client import Client, Progress
 from .models.model import Completion, Message, Request
 from .prompt import DATA_NOTICE, PLACEHOLDER, TextLoader, check_name, render
-from .reply import MAX_REPLY, why_broken, without_thinking
+from .reply import why_broken
+from .reply_reading import MAX_REPLY, without_thinking
 from .verdict import UnscoredReason
 
 FieldKind = Literal["text", "texts", "numbers"]

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from .errors import PromptError, explain_yaml_error
 from .files.small_file import read_small_text
 from .models.model import Message
+from .reply_reading import ReplyForm
 from .rows import Row
 from .scale import DecisionRule, OutputScale, ScaleKind
 
@@ -123,6 +124,25 @@ class JudgePrompt:
         if self.reply_schema.get("score") is None:
             fields["score"] = (*fields["score"], "score")
         return fields
+
+    @cached_property
+    def reply_form(self) -> ReplyForm:
+        """What a reply looks like, for `reply_reading.py`."""
+        scale, fields = self.scale, self.reply_fields
+        before, after = self.mark_sides
+        return {
+            "kind": scale.kind,
+            "low": scale.low,
+            "high": scale.high,
+            "labels": list(scale.labels),
+            "json": bool(self.reply_schema),
+            "scores": list(fields["score"]),
+            "texts": list(fields["text"]),
+            "confidences": list(fields["confidence"]),
+            "mark": "between" if before else self.reply_mark,
+            "before": before,
+            "after": after,
+        }
 
     @property
     def states_probability(self) -> bool:

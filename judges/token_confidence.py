@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from .errors import InputError, ModelError
 from .models.model import Completion, TokenLogprob
 from .prompt import JudgePrompt
-from .reply import WORDS_FOR_ONE, WORDS_FOR_ZERO, read_reply
+from .reply import read_reply
+from .reply_reading import WORDS_FOR_ONE, WORDS_FOR_ZERO
 from .scale import OutputScale
 from .verdict import Answer, Unscored, Verdict
 

@@ -77,24 +77,6 @@ class Request:
         return hashlib.blake2b(orjson.dumps(body, option=orjson.OPT_SORT_KEYS), digest_size=32).digest()
 
 
-FINISHES: Mapping[str, str] = {
-    **dict.fromkeys(("", "stop", "stop_sequence", "stop_sequences", "eos", "eos_token", "endoftext"), "stop"),
-    **dict.fromkeys(("end_turn", "end_of_turn", "complete", "completed", "done", "finish", "finished"), "stop"),
-    **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "max_length", "model_length"), "length"),
-    **dict.fromkeys(("content_filter", "content_filtered", "safety", "recitation", "blocklist"), "content_filter"),
-    **dict.fromkeys(("prohibited_content", "spii", "refusal", "sensitive", "error_toxic"), "content_filter"),
-    **dict.fromkeys(("tool_calls", "tool_call", "tool_use", "function_call"), "tool_calls"),
-}
-"""What endpoints call the end of a reply, and which of four ends it is: OpenAI, Azure, vLLM, TGI,
-llama.cpp, Gemini, Mistral, Cohere, Anthropic and the gateways before them."""
-
-
-def plain_finish(reason: str) -> str:
-    """Return `stop`, `length`, `content_filter` or `tool_calls`; of any other word the word itself, in lower case."""
-    word = reason.strip().lower()
-    return FINISHES.get(word, word[:40])
-
-
 @dataclass(frozen=True, slots=True)
 class TokenLogprob:
     """One generated token, its log-probability, and the alternatives the endpoint returned."""
@@ -115,7 +97,7 @@ class Completion:
     text: str
     finish_reason: str = "stop"
     """`stop`, `length` (truncated), `content_filter` (refused), `tool_calls` (a tool was called,
-    though none was offered), or what else the endpoint says; see `FINISHES`."""
+    though none was offered), or what else the endpoint says; see `FINISHES` of `reply_reading.py`."""
     refusal: str | None = None
     tokens_in: int = 0
     tokens_out: int = 0

@@ -20,8 +20,9 @@ import orjson
 from pydantic import BaseModel, FailFast, Field, FiniteFloat, TypeAdapter, ValidationError
 
 from ..errors import InputError, ModelError
+from ..reply_reading import plain_finish
 from .base_url import checked_url
-from .model import REASONING, Completion, Request, TokenLogprob, plain_finish
+from .model import REASONING, Completion, Request, TokenLogprob
 from .rates import read_rates
 from .tokens import approximate_tokens
 
