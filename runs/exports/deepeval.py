@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from string import Template
 
 from ...judges import JudgePrompt
-from .judge_module import fill_module, literal, module_differences, stem
+from .judge_module import example_row, fill_module, literal, module_differences, stem
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 
 PLACES = {
@@ -24,9 +24,7 @@ A DeepEval metric written by Judgewright. $decision.
 """
 
 import asyncio
-import hashlib
-import json
-import re
+$imports
 
 from deepeval.metrics import BaseMetric
 from openai import OpenAI
@@ -67,24 +65,22 @@ class Judge(BaseMetric):
             model: Its name there.
             client: An OpenAI client; made from base_url and OPENAI_API_KEY unless given.
             threshold: The least score that passes; the judge's own unless given.
-            parameters: What else the request says, such as seed or response_format; temperature is 0 unless given.
+            parameters: What the request says otherwise than REQUEST; None leaves a part of it out.
         """
         self.model = self.evaluation_model = model  # DeepEval copies a metric by the names of these arguments
         self.client = client
         self.base_url = base_url
         self.threshold = threshold
-        self.parameters = {"temperature": 0.0, **(parameters or {})}
+        self.parameters = parameters
 
     def measure(self, test_case, *args, **kwargs):
         """Judge a test case."""
         self.score = self.reason = self.success = self.error = None
         client = self.client or OpenAI(base_url=self.base_url)
-        reply = client.chat.completions.create(
-            model=self.model, messages=messages(row_of(test_case)), **self.parameters
-        ).choices[0]
-        if reply.finish_reason in ("length", "content_filter"):
-            raise ValueError(f"the reply ended by {reply.finish_reason}")
-        grade, self.reason = read_reply(reply.message.content or "")
+        completion = client.chat.completions.create(
+            model=self.model, messages=messages(row_of(test_case)), **settings(**(self.parameters or {}))
+        )
+        grade, self.reason = read_completion(completion)
         self.score = (grade - LOW) / (HIGH - LOW)
         self.success = self.is_successful()
         return self.score
@@ -125,7 +121,8 @@ def write(context: ExportContext) -> ExportedFiles:
         ),
         usage=(
             f"from deepeval.test_case import LLMTestCase\nfrom {name} import Judge\n"
-            f"score = Judge(MODEL, base_url=URL).measure(LLMTestCase({_arguments(places)}))"
+            f"test_case = LLMTestCase({_arguments(prompt, places)})\n"
+            f'score = Judge("{context.model}").measure(test_case)  # OPENAI_API_KEY, and base_url= for another endpoint'
         ),
     )
 
@@ -139,12 +136,14 @@ def places_of(prompt: JudgePrompt) -> dict[str, str | None]:
     return places
 
 
-def _arguments(places: Mapping[str, str | None]) -> str:
+def _arguments(prompt: JudgePrompt, places: Mapping[str, str | None]) -> str:
     """Return the arguments of a test case as the usage shows them."""
-    arguments = {"input": "input=..."}  # DeepEval asks for an input even where the judge reads none
+    arguments = {"input": 'input="..."'}  # DeepEval asks for an input even where the judge reads none
     for place in places.values():
         if place:
-            arguments[place] = f"{place}=[...]" if place == "retrieval_context" else f"{place}=..."
+            arguments[place] = f'{place}=["..."]' if place == "retrieval_context" else f'{place}="..."'
+    if None in places.values():
+        arguments["metadata"] = f"metadata={example_row([name for name, place in places.items() if place is None])}"
     return ", ".join(arguments.values())
 
 

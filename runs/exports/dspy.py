@@ -10,8 +10,8 @@ from string import Template
 from typing import Any
 
 from ...judges import Example, JudgePrompt, OutputScale
-from .judge_module import fill_module, module_differences, stem
-from .source_text import json_text, literal, text_literal
+from .judge_module import example_row, fill_module, module_differences, stem
+from .source_text import json_literal, json_text, literal, text_literal
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 
 STATE = "state.json"
@@ -34,16 +34,17 @@ $decision.
 Written by Judgewright.
 """
 
-import hashlib
 import inspect
-import json
-import re
-from pathlib import Path
 $imports
+from pathlib import Path
+
 import dspy
 from dspy.utils.exceptions import AdapterParseError
 
 $user_text
+
+REQUEST = $request
+"""What a request says besides the model and the messages, unless the model was made with other settings."""
 
 INSTRUCTIONS = $instructions
 
@@ -59,6 +60,31 @@ $value
 
 class JudgeAdapter(dspy.Adapter):
     """Sends the judge's own messages and reads its own replies, where DSPy's adapters have headers of theirs."""
+
+    def __call__(self, lm, lm_kwargs, signature, demos, inputs):
+        given = {name: value for name, value in {**lm.kwargs, **lm_kwargs}.items() if value is not None}
+        asked = self.format(signature, demos, inputs)
+        replies = lm(messages=asked, **{**REQUEST, **given})
+        return [self._read(signature, lm, asked, reply) for reply in replies]
+
+    async def acall(self, lm, lm_kwargs, signature, demos, inputs):
+        given = {name: value for name, value in {**lm.kwargs, **lm_kwargs}.items() if value is not None}
+        asked = self.format(signature, demos, inputs)
+        replies = await lm.acall(messages=asked, **{**REQUEST, **given})
+        return [self._read(signature, lm, asked, reply) for reply in replies]
+
+    def _read(self, signature, lm, asked, reply):
+        # DSPy hands on the text alone, JSON in it written anew; what the endpoint said stands in the model's history.
+        entry = next((one for one in reversed(lm.history) if one["messages"] is asked), None)
+        completion = entry and entry["response"]
+        if not hasattr(completion, "choices"):
+            completion = getattr(completion, "provider_data", None)
+        text = reply.get("text") if isinstance(reply, dict) else reply
+        try:
+            read_completion(completion) if completion is not None else read_reply(text)
+        except ValueError as error:
+            raise AdapterParseError("JudgeAdapter", signature, text or "", message=str(error)) from None
+        return self.parse(signature, text or "")
 
     def format(self, signature, demos, inputs):
         # DSPy takes tabs and white space off instructions; where nothing else was changed, the judge's own text goes.
@@ -79,7 +105,7 @@ class JudgeAdapter(dspy.Adapter):
             grade, reason = read_reply(completion)
         except ValueError as error:
             raise AdapterParseError("JudgeAdapter", signature, completion, message=str(error)) from None
-        body = last_object(without_thinking(completion), $names) or {}
+        body = find_objects(without_thinking(completion), REPLY_FORM["scores"]).body or {}
         return {**{name: body.get(name) for name in signature.output_fields}, "$score": value_of(grade)}
 
 
@@ -157,16 +183,15 @@ def write(context: ExportContext) -> ExportedFiles:
         differences=(
             f"{STATE} and JudgeSignature can be used with DSPy's own adapters too; they write headers and an answer "
             "format of their own around the judge's system message, which is then another judge.",
-            "No response format is sent: the reply is asked for in words and read from its text.",
             *module_differences(context),
         ),
         scores=ScoreMap.of_grades(
             context,
             f"`grade_of(prediction)` is the grade; the prediction's {score!r} is {_kind(prompt.scale)[2]}.",
         ),
-        usage=f"import {module}\n"
-        f'judge = {module}.load(FOLDER, dspy.LM("openai/MODEL", temperature=0.0))\n'
-        f"judge({', '.join(f'{field}=...' for field in prompt.inputs)}).{score}",
+        usage=f"import dspy\nimport {module}\n"
+        f'judge = {module}.load(".", dspy.LM("openai/{context.model}"))  # the folder with {STATE}\n'
+        f"score = judge(**{example_row(prompt.inputs)}).{score}",
     )
 
 
@@ -174,8 +199,6 @@ def _module(context: ExportContext) -> str:
     prompt = context.prompt
     score = _score_field(prompt)
     annotation, value, what = _kind(prompt.scale)
-    names = [name for name, kind in prompt.reply_schema.items() if kind == "score"]
-    names.append("score")
     grade = f'float(prediction["{score}"])'
     if prompt.scale.labels:
         grade = f'float({literal(prompt.scale.labels)}.index(prediction["{score}"]))'
@@ -183,11 +206,10 @@ def _module(context: ExportContext) -> str:
         _MODULE,
         context,
         title=prompt.name,
-        imports="from typing import Literal\n" if annotation.startswith("Literal") else "",
+        request=json_literal(context.request),
         instructions=text_literal(prompt.system_text(), 0),
         fields="".join(_signature_fields(prompt, annotation)),
         value=_VALUE.format(score=score, value=value, grade=grade),
-        names=literal(tuple(dict.fromkeys(names))),
         score=score,
         what=what,
         reply_field=REPLY_FIELD,

@@ -15,13 +15,17 @@ A scorer for Inspect AI written by Judgewright. $decision.
     inspect eval $file -T rows=rows.jsonl --model none --model-role grader=MODEL
 """
 
-import hashlib
-import json
-import re
+$imports
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import Sample, json_dataset
-from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser, get_model
+from inspect_ai.model import (
+    ChatMessageAssistant,
+    ChatMessageSystem,
+    ChatMessageUser,
+    GenerateConfig,
+    get_model,
+)
 from inspect_ai.scorer import $names
 from inspect_ai.solver import solver
 
@@ -35,24 +39,27 @@ ROLES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": Chat
 
 
 @scorer(metrics=[$metrics], name=NAME)
-def judge(model=None, output=None):
+def judge(model=None, output=None, parameters=None):
     """Grade samples; a sample whose reply has no grade is unscored.
 
     Args:
         model: The grading model; whichever has the role `grader` unless given.
         output: The input that is the evaluated model's output; the sample's metadata hold the others.
+        parameters: What the request says otherwise than REQUEST; None leaves a part of it out.
     """
+    told = settings(**(parameters or {}))
+    known = {name: told.pop(name) for name in ("temperature", "max_tokens", "seed", "top_p") if name in told}
+    config = GenerateConfig(**known, extra_body=told or None)
 
     async def score(state, target):
         row = dict(state.metadata)
         if output is not None:
             row[output] = state.output.completion
         grader = get_model(model) if model is not None else get_model(role="grader")
-        reply = await grader.generate([ROLES[m["role"]](content=m["content"]) for m in messages(row)])
+        reply = await grader.generate([ROLES[m["role"]](content=m["content"]) for m in messages(row)], config=config)
         try:
-            if reply.stop_reason != "stop":
-                raise ValueError(f"the reply ended by {reply.stop_reason}")
-            grade, reasons = read_reply(reply.completion)
+            ending = "tool_calls" if reply.message.tool_calls else reply.stop_reason
+            grade, reasons = read_reply(reply.completion, ending)
         except ValueError as problem:
             return Score.unscored(reason="grader_failed", explanation=str(problem))
         metadata = $metadata
@@ -107,7 +114,7 @@ def write(context: ExportContext) -> ExportedFiles:
         own_fences=True,
         differences=module_differences(context),
         scores=ScoreMap.of_grades(context, how),
-        usage=f"inspect eval {file} -T rows=rows.jsonl --model none --model-role grader=openai/MODEL",
+        usage=f"inspect eval {file} -T rows=rows.jsonl --model none --model-role grader=openai/{context.model}",
     )
 
 
@@ -116,5 +123,5 @@ TARGET = Target(
     tool="Inspect AI 0.3",
     write=write,
     check="inspect.py",
-    requires=("inspect-ai==0.3.285",),
+    requires=("inspect-ai==0.3.285", "openai==3.52.0"),
 )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from string import Template
 
-from ...judges import JudgePrompt, Row
+from ...judges import JudgePrompt, Row, reply_reading
 from . import embedded_code
-from .source_text import comment_text, literal, number_literal, text_literal
+from .source_text import comment_text, json_literal, literal, number_literal, text_literal
 from .target import ExportContext
 
 _USER_TEXT = Template('''\
@@ -31,41 +32,46 @@ FIXED = [
 $fixed]
 """The messages before the row."""
 
+REQUEST = $request
+"""What a request says besides the model and the messages, as the judge was asked when it was measured."""
+
 
 def messages(row):
     """Return the chat messages for one row."""
     return [*FIXED, {"role": "user", "content": user_text(row)}]
+
+
+def settings(**parameters):
+    """Return REQUEST with some parameters replaced, or left out where they are None."""
+    told = {**REQUEST, **parameters}
+    return {name: value for name, value in told.items() if value is not None}
 ''')
 
 _READING = Template('''\
 THRESHOLD = $threshold
 """A grade at or above it is positive."""
 
+REPLY_FORM = $form
+"""What a reply looks like."""
 
-$functions
 
-def read_reply(reply):
-    """Return the grade that a reply gives, and its reasons.
+$functions''')
 
-    Raises:
-        ValueError: It gives no grade of the scale; such a row has no score, not a zero.
-    """
-$body
-''')
+_READER = """
 
-_JSON_BODY = Template("""\
-    body = last_object(without_thinking(reply), $names)
-    if body is None:
-        raise ValueError(f"no verdict in {reply[:120]!r}")
-    value = next(body[name] for name in $names if name in body)
-    reasons = [str(body[name]) for name in $texts if name in body]
-    return $grade, "\\n".join(reasons)""")
+# How a reply is read, word for word as Judgewright reads it; the same in every export.
 
-_PROSE_BODY = Template("""\
-    text = without_thinking(reply)
-    body = last_object(text, $names)
-    value = $line if body is None else next(body[name] for name in $names if name in body)
-    return $grade, text""")
+"""
+_IMPORTS = """\
+import hashlib
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypedDict
+"""
+"""What the parts need that all modules share."""
 
 
 def stem(prompt: JudgePrompt) -> str:
@@ -75,21 +81,28 @@ def stem(prompt: JudgePrompt) -> str:
 
 
 def fill_module(template: Template, context: ExportContext, **parts: str) -> str:
-    """Return a module's text: the template with the parts that all modules share, and its own."""
+    """Return a module's text: the template with the parts that all modules share and its own, then the reader."""
     scale = context.prompt.scale
     decision = f"Positive at {context.raw_threshold:.6g} or above on the scale from {scale.low} to {scale.high}"
     if scale.kind == "graded" and scale.labels:
         decision = f"Grades are places in {', '.join(scale.labels)}; positive at {context.raw_threshold:.6g} or above"
     if scale.kind == "choice":
         decision = f"One of {', '.join(scale.labels)}"
-    return template.substitute(
+    text = template.substitute(
         origin=comment_text(context.origin),
         decision=comment_text(decision),
+        imports=_IMPORTS.rstrip(),
         user_text=user_text_part(context.prompt),
-        messages=messages_part(context.prompt),
+        messages=messages_part(context),
         reading=reading_part(context),
         **parts,
     )
+    return text.rstrip() + "\n" + _READER + reader_part()
+
+
+def reader_part() -> str:
+    """Return the reader of replies, which needs nothing but `_IMPORTS`."""
+    return inspect.getsource(reply_reading).split("# What follows goes into each Python export.\n")[1].lstrip()
 
 
 def user_text_part(prompt: JudgePrompt) -> str:
@@ -105,74 +118,40 @@ def user_text_part(prompt: JudgePrompt) -> str:
     )
 
 
-def messages_part(prompt: JudgePrompt) -> str:
-    """Return `messages(row)`, which needs `user_text`."""
+def messages_part(context: ExportContext) -> str:
+    """Return `messages(row)` and `settings()`, which need `user_text`."""
+    prompt = context.prompt
     empty_row = Row(id="", inputs=dict.fromkeys(prompt.inputs, ""))
     *fixed, _ = prompt.messages(empty_row)
     lines = []
     for message in fixed:
         content = text_literal(str(message.content), 8)
         lines.append(f'    {{\n        "role": "{message.role}",\n        "content": {content},\n    }},\n')
-    return _MESSAGES.substitute(fixed="".join(lines))
+    return _MESSAGES.substitute(fixed="".join(lines), request=json_literal(context.request))
 
 
 def reading_part(context: ExportContext) -> str:
-    """Return `read_reply(reply)`, the threshold, and the functions that they need."""
-    prompt, scale, schema = context.prompt, context.prompt.scale, context.prompt.reply_schema
-    names = score_names(prompt)
-    texts = tuple(name for name, kind in schema.items() if kind == "text")
-    code = embedded_code
-    readers, grade = {
-        "graded": ((code.number, code.whole_number), f"whole_number(value, {scale.low}, {scale.high})")
-        if not scale.labels
-        else ((code.place,), f"place(value, {literal(scale.labels)})"),
-        "probability": ((code.number, code.share), "share(value)"),
-        "choice": ((code.place,), f"place(value, {literal(scale.labels)})"),
-        "binary": ((code.place, code.yes_or_no), f"yes_or_no(value, {literal(scale.labels)})"),
-    }[scale.kind]
-    functions = [code.without_thinking, code.last_object, *readers]
-    template = _JSON_BODY
-    line = "last_line(text)"
-    if not schema:
-        functions.insert(2, code.last_line)
-        template = _PROSE_BODY
-        if prompt.mark_sides[0]:
-            functions.insert(3, code.after_mark)
-            line = f"after_mark(text, {literal(prompt.mark_sides[0])}, {literal(prompt.mark_sides[1])})"
-        elif prompt.reply_mark:
-            functions.insert(3, code.at_edge)
-            line = f"at_edge(text, {prompt.reply_mark == 'start'})"
-    if not schema and scale.kind == "graded" and not scale.labels:
-        line = f"re.sub(r'\\s*/\\s*{scale.high}$', '', {line})"  # 4/5
+    """Return `read_reply`, `read_completion`, the threshold and the form of a reply; they need `reader_part`."""
     return _READING.substitute(
         threshold=number_literal(context.raw_threshold),
-        functions="\n\n".join(map(inspect.getsource, functions)),
-        body=template.substitute(line=line, names=literal(names), grade=grade, texts=literal(texts)),
+        form=json_literal(dict(context.prompt.reply_form)),
+        functions="\n\n".join(map(inspect.getsource, (embedded_code.read_reply, embedded_code.read_completion))),
     )
 
 
-def score_names(prompt: JudgePrompt) -> tuple[str, ...]:
-    """Return the fields of a reply that may hold the grade: the prompt's own, then `score` unless it is another."""
-    schema = prompt.reply_schema
-    names = [name for name, kind in schema.items() if kind == "score"]
-    if schema.get("score", "score") == "score":
-        names.append("score")
-    return tuple(dict.fromkeys(names))
+def example_row(names: Sequence[str]) -> str:
+    """Return a row as the lines that show the use write it."""
+    return "{" + ", ".join(f'{literal(name)}: "..."' for name in names) + "}"
 
 
 def module_differences(context: ExportContext) -> tuple[str, ...]:
-    """Say how a calibrated rule arrives in a module, and what of a plain-text reply is not read there."""
-    rule, sentences = context.rule, []
-    if rule.calibration is not None and context.prompt.scale.kind != "probability":
-        sentences.append("The calibration of the rule concerns the stated confidence, which the module does not use.")
-    elif rule.calibration is not None:
-        sentences.append(
-            f"Scores are the judge's raw probabilities. THRESHOLD is {context.raw_threshold:.6g}, the raw probability "
-            f"from which the calibrated one reaches {rule.threshold:g}, so `positive` decides as the rule does."
-        )
-    if not context.prompt.reply_schema:
-        sentences.append(
-            "Of a reply in prose the module reads JSON, else the last line that names the verdict, else a reply that "
-            "is nothing but a value; Judgewright reads more forms, and such a reply has no score in the tool."
-        )
-    return tuple(sentences)
+    """Say how a calibrated rule arrives in a module."""
+    rule = context.rule
+    if rule.calibration is None:
+        return ()
+    if context.prompt.scale.kind != "probability":
+        return ("The calibration of the rule concerns the stated confidence, which the module does not use.",)
+    return (
+        f"Scores are the judge's raw probabilities. THRESHOLD is {context.raw_threshold:.6g}, the raw probability "
+        f"from which the calibrated one reaches {rule.threshold:g}, so `positive` decides as the rule does.",
+    )

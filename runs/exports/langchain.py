@@ -5,8 +5,7 @@ from __future__ import annotations
 from string import Template
 from typing import Any
 
-from ...judges import response_format
-from .judge_module import fill_module, module_differences, stem
+from .judge_module import example_row, fill_module, module_differences, stem
 from .source_text import json_literal, json_text, literal
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import Field, TemplateMessage, template_messages
@@ -24,8 +23,7 @@ _MODULE = Template('''\
 $decision. Written by Judgewright for LangChain; the prompt stands in $file beside this module.
 """
 
-import json
-import re
+$imports
 from pathlib import Path
 
 from langchain_core.load import load
@@ -42,8 +40,8 @@ NAME = $name
 ORIGIN = $origin_literal
 VERSION = $version
 PROMPT_FILE = Path(__file__).with_name($file_literal)
-RESPONSE_FORMAT = $response_format
-"""For models that take one: `judge(model.bind(response_format=RESPONSE_FORMAT))`."""
+REQUEST = $request
+"""What a request says besides the model and the messages, as the judge was asked when it was measured."""
 
 $reading
 
@@ -59,9 +57,15 @@ def prompt():
     return load(json.loads(PROMPT_FILE.read_text(encoding="utf-8")), allowed_objects=classes)
 
 
-def judge(model):
-    """Return a runnable from a row's fields to its verdict; `model` is any chat model, set up as you like."""
-    return prompt() | model | RunnableLambda(verdict)
+def judge(model, **parameters):
+    """Return a runnable from a row's fields to its verdict.
+
+    Args:
+        model: A chat model.
+        parameters: What the request says otherwise than REQUEST; None leaves a part of it out.
+    """
+    told = {name: value for name, value in {**REQUEST, **parameters}.items() if value is not None}
+    return prompt() | model.bind(**told) | RunnableLambda(verdict)
 
 
 def verdict(message):
@@ -70,7 +74,9 @@ def verdict(message):
     Raises:
         ValueError: It gives no grade; such a row has no score, not a zero.
     """
-    score, reasons = read_reply(str(message.text))
+    told = message.response_metadata
+    ending = "tool_calls" if message.tool_calls else told.get("finish_reason") or told.get("stop_reason") or ""
+    score, reasons = read_reply(str(message.text), ending, message.additional_kwargs.get("refusal"))
     return {"key": NAME, "score": score, "positive": score >= THRESHOLD, "comment": reasons, "version": VERSION}
 
 
@@ -100,18 +106,17 @@ def write(context: ExportContext) -> ExportedFiles:
         file_literal=literal(file),
         name=literal(prompt.name),
         version=literal(prompt.version),
-        response_format=json_literal(response_format(prompt)),
+        request=json_literal(context.request),
         origin_literal=literal(context.origin[:1000]),
     )
-    fields = ", ".join(f'"{field}": ...' for field in prompt.inputs)
     return ExportedFiles(
         files={f"{module}.py": text, file: chat_prompt(template_messages(prompt))},
         differences=module_differences(context),
         scores=ScoreMap.of_grades(context, "The score is the judge's own grade."),
         usage=(
             f"from langchain_openai import ChatOpenAI\n"
-            f"from {module} import judge, push\n"
-            f'judge(ChatOpenAI(model="MODEL", temperature=0)).invoke({{{fields}}})  # and push() writes to LangSmith'
+            f"from {module} import judge\n"
+            f'verdict = judge(ChatOpenAI(model="{context.model}")).invoke({example_row(prompt.inputs)})'
         ),
     )
 

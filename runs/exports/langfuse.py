@@ -5,8 +5,8 @@ from __future__ import annotations
 from string import Template
 from typing import Any
 
-from ...judges import JudgePrompt, response_format
-from .judge_module import fill_module, module_differences, stem
+from ...judges import JudgePrompt
+from .judge_module import example_row, fill_module, module_differences, stem
 from .source_text import json_text, literal
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import template_messages
@@ -31,8 +31,7 @@ _MODULE = Template('''\
 $decision. Written by Judgewright for Langfuse; the prompt and the evaluator stand in JSON files beside this module.
 """
 
-import json
-import re
+$imports
 from pathlib import Path
 
 NAME = $name
@@ -102,7 +101,6 @@ def write(context: ExportContext) -> ExportedFiles:
     if any(isinstance(part, str) and _REFERENCE in part for part in parts):
         raise Refused(f"the prompt's own text holds {_REFERENCE!r}, where Langfuse puts another prompt")
     messages = chat_messages(template_messages(prompt), double_brace)
-    fields = ", ".join(f"{field}=..." for field in prompt.inputs)
     return ExportedFiles(
         files={
             prompt_file: json_text(_prompt(context, messages)),
@@ -112,9 +110,13 @@ def write(context: ExportContext) -> ExportedFiles:
         differences=(_EVALUATOR_DIFFERENCE, *module_differences(context)),
         scores=ScoreMap.of_grades(context, _HOW_SCORED),
         usage=(
-            f"from {module} import push, read_reply\n"
+            f"from langfuse import Langfuse\nfrom openai import OpenAI\nfrom {module} import push, read_completion\n"
             f"push(Langfuse())  # once\n"
-            f'messages = Langfuse().get_prompt("{prompt.name}", type="chat", label="latest").compile({fields})'
+            f'prompt = Langfuse().get_prompt("{prompt.name}", type="chat", label="latest")\n'
+            f"messages = prompt.compile(**{example_row(prompt.inputs)})\n"
+            f'completion = OpenAI().chat.completions.create(model="{context.model}", messages=messages, '
+            f'**prompt.config["request"])\n'
+            f"grade, reasons = read_completion(completion)"
         ),
     )
 
@@ -129,7 +131,7 @@ def _prompt(context: ExportContext, messages: list[dict[str, str]]) -> dict[str,
         "labels": [],
         "tags": ["judgewright"],
         "config": {
-            "response_format": response_format(prompt),
+            "request": context.request,
             "judgewright": {
                 "version": prompt.version,
                 "origin": context.origin,
@@ -163,6 +165,6 @@ TARGET = Target(
     tool="Langfuse 5.0",
     write=write,
     check="langfuse.py",
-    requires=("langfuse>=5.0.4,<6",),
+    requires=("langfuse>=5.0.4,<6", "openai==3.52.0"),
     push=_PUSH,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,9 @@ class Export:
     def context(self) -> ExportContext:
         """What it was written from."""
         rule = DecisionRule.from_json(self.body["rule"])
-        return ExportContext(prompt=self.judge, rule=rule, provenance=dict(self.body["provenance"]))
+        return ExportContext(
+            prompt=self.judge, rule=rule, provenance=dict(self.body["provenance"]), asked=self.body.get("request")
+        )
 
 
 def build_manifest(context: ExportContext, target: Target, exported: ExportedFiles) -> dict[str, Any]:  # Any: JSON
@@ -52,12 +55,15 @@ def build_manifest(context: ExportContext, target: Target, exported: ExportedFil
         )
     return {
         "schema_version": SCHEMA,
+        "written_by": version("judgewright"),
         "target": target.name,
         "tool": target.tool,
         "judge": {"name": prompt.name, "version": prompt.version, "parent": prompt.parent, "yaml": prompt.to_yaml()},
         "rule": {**rule.to_json(), "version": rule.version},
         "simulated": context.simulated,
         "provenance": dict(context.provenance),
+        "request": context.request,
+        "leaves_out": list(exported.leaves_out),
         "scores": None if exported.scores is None else asdict(exported.scores),
         "exact": exported.exact,
         "own_fences": exported.own_fences,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pprint import pformat
 from string import Template
 from typing import Any
 
@@ -24,21 +23,17 @@ $decision.
 Written by Judgewright.
 """
 
-import hashlib
-import json
-import re
+$imports
 from pathlib import Path
 
 import mlflow
 from mlflow.entities import AssessmentSource, Feedback
 from mlflow.genai.scorers import scorer
-from mlflow.metrics.genai.model_utils import _call_llm_provider_api
+from mlflow.metrics.genai import model_utils
 
 $user_text
 
 $messages
-
-RESPONSE_FORMAT = $response_format
 
 $reading
 
@@ -54,29 +49,28 @@ def row_of(inputs, outputs, expectations):
     return {name: row[name] for name in INPUTS}
 
 
-def make_scorer(model, *, base_url=None, parameters=None, structured=True):
+def make_scorer(model, *, base_url=None, parameters=None):
     """Return the judge as a scorer for `mlflow.genai.evaluate`.
 
     Args:
         model: As MLflow names it, such as openai:/gpt-4o; its key is in the environment.
         base_url: The whole address of the chat endpoint, https://host/v1/chat/completions; the provider's unless given.
-        parameters: Sent with each request; {"temperature": 0.0} unless given.
-        structured: Whether to ask for the reply's JSON schema, as Judgewright does.
+        parameters: What the request says otherwise than REQUEST; None leaves a part of it out.
     """
     provider, _, name = model.partition(":/")
 
     @scorer(name=NAME$pass_if)
     def judge(inputs=None, outputs=None, expectations=None):
-        # MLflow's public judges wrap the prompt in words of their own; this is what they call in the end.
-        reply = _call_llm_provider_api(
-            provider,
-            name,
-            messages=messages(row_of(inputs, outputs, expectations)),
-            eval_parameters={"temperature": 0.0} if parameters is None else parameters,
-            proxy_url=base_url,
-            response_format=RESPONSE_FORMAT if structured else None,
+        # What MLflow's own judges do in the end; they wrap the prompt in words of theirs and lose how a reply ended.
+        at = model_utils._get_provider_instance(provider, name, base_url=base_url)
+        asked = {"messages": messages(row_of(inputs, outputs, expectations)), **settings(**(parameters or {}))}
+        response = model_utils._send_request(
+            endpoint=base_url or at.get_endpoint_url("llm/v1/chat"),
+            headers=at.headers,
+            payload=at.adapter_class.chat_to_model(asked, at.config),
         )
-        grade, reason = read_reply(reply)
+        told = response if "choices" in response else at.adapter_class.model_to_chat(response, at.config)
+        grade, reason = read_completion(told)
         return Feedback(
             name=NAME,
             value=value_of(grade),
@@ -155,8 +149,8 @@ def write(context: ExportContext) -> ExportedFiles:
         own_fences=True,
         differences=tuple(differences),
         scores=ScoreMap.of_grades(context, _HOW_SCORED[prompt.scale.kind]),
-        usage=f"import {module}\n"
-        f'judge = {module}.make_scorer("openai:/MODEL")\n'
+        usage=f"import mlflow\nimport {module}\n"
+        f'judge = {module}.make_scorer("openai:/{context.model}")\n'
         f"mlflow.genai.evaluate(data=[{_example_row(prompt)}], scorers=[judge])",
     )
 
@@ -173,9 +167,9 @@ def _example_row(prompt: JudgePrompt) -> str:
     """Return a row as the usage shows it: MLflow keeps inputs apart from the output, here the last field."""
     *first, last = prompt.inputs
     if not first:
-        return f'{{"inputs": {{"{last}": ...}}}}'
-    inputs = ", ".join(f'"{name}": ...' for name in first)
-    return f'{{"inputs": {{{inputs}}}, "outputs": ...}}'
+        return f'{{"inputs": {{"{last}": "..."}}}}'
+    inputs = ", ".join(f'"{name}": "..."' for name in first)
+    return f'{{"inputs": {{{inputs}}}, "outputs": "..."}}'
 
 
 def _module(context: ExportContext) -> str:
@@ -195,7 +189,6 @@ def _module(context: ExportContext) -> str:
         _MODULE,
         context,
         title=prompt.name,
-        response_format=pformat(response_format(prompt), sort_dicts=False, width=110),
         value=value_of,
         pass_if=passing,
         last=prompt.inputs[-1],
@@ -214,12 +207,20 @@ def _registry_entry(context: ExportContext, messages: list[dict[str, str]]) -> s
             "judgewright.rule": orjson.dumps(context.rule.to_json()).decode(),
             "judgewright.simulated": str(context.simulated).lower(),
         },
-        "model_config": {"temperature": 0.0},
+        "model_config": _model_config(context),
     }
     schema = response_format(prompt)
     if schema is not None:
         body["response_format"] = schema["json_schema"]["schema"]
     return json_text(body)
+
+
+def _model_config(context: ExportContext) -> dict[str, Any]:  # Any: JSON
+    """Return of the request what MLflow's registry has a place for."""
+    known = ("temperature", "max_tokens", "top_p", "top_k", "frequency_penalty", "presence_penalty")
+    given = {name: value for name, value in context.request.items() if name in known}
+    others = {name: value for name, value in context.request.items() if name not in (*known, "response_format")}
+    return {**given, "extra_params": others} if others else given
 
 
 def _registry_messages(prompt: JudgePrompt) -> tuple[list[dict[str, str]], str]:

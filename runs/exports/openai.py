@@ -18,7 +18,8 @@ _DIFFERENCES = (
     "OpenAI fills the template and runs the model on its own servers: what was checked is that its client's types take "
     "the JSON, and that filling `{{item.field}}` by replacement gives the judge's messages.",
     "The grader adds its own request for a number or a label to the messages, whatever form of reply they ask for; "
-    "confidence and the other fields of the judge's reply are lost.",
+    "confidence and the other fields of the judge's reply are lost, and of the request only the sampling arrives, with "
+    "labels not even that.",
     "OpenAI documents graders and evals as legacy; check that the service still takes new ones.",
 )
 
@@ -40,7 +41,9 @@ def write(context: ExportContext) -> ExportedFiles:
         "metadata": {"origin": context.origin[:512], "rule": context.rule.version},
     }
     usage = (
-        f'body = json.load(open("{eval_file}"))  # put the grading model in place of {MODEL}\n'
+        "import json\nfrom openai import OpenAI\n"
+        f'body = json.load(open("{eval_file}"))\n'
+        f'body["testing_criteria"][0]["model"] = "{context.model}"\n'
         "made = OpenAI().evals.create(**body)  # each item of the data has the fields "
         f"{', '.join(prompt.inputs)}"
     )
@@ -67,7 +70,8 @@ def _grader(context: ExportContext) -> dict[str, Any]:  # Any: JSON
     if _labelled(scale):
         passing = [label for grade, label in enumerate(scale.labels) if grade >= context.rule.threshold]
         return {"type": "label_model", **common, "labels": list(scale.labels), "passing_labels": passing}
-    sampling = {"temperature": 0}
+    names = {"temperature": "temperature", "seed": "seed", "top_p": "top_p", "max_tokens": "max_completions_tokens"}
+    sampling = {names[name]: value for name, value in context.request.items() if name in names}
     return {"type": "score_model", **common, "range": [scale.low, scale.high], "sampling_params": sampling}
 
 

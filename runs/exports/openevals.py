@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from string import Template
 
-from ...judges import response_format
-from .judge_module import fill_module, module_differences, stem
-from .source_text import json_literal
+from .judge_module import example_row, fill_module, module_differences, stem
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 
 _RESERVED = (
@@ -21,20 +19,14 @@ _RESERVED = (
 )
 """Arguments of openevals and of LangSmith's tracing, which the prompt never sees."""
 
-_STRUCTURED = (
-    "openevals asks for the reply as structured output: with the provider's JSON schema, or as a tool call where "
-    "LangChain's model class prefers one; Judgewright asks for JSON in the reply's text."
-)
-
 _MODULE = Template('''\
 """$origin
 
 $decision. Written by Judgewright for openevals.
 """
 
-import hashlib
-import json
-import re
+$imports
+from types import SimpleNamespace
 
 from openevals.llm import create_llm_as_judge
 
@@ -42,27 +34,53 @@ $user_text
 
 $messages
 
-SCHEMA = $schema
-
 $reading
 
-def evaluator(judge, **options):
+class AskedModel:
+    """A model as openevals knows one, which asks as the judge is asked and hands on the grade that was read."""
+
+    def __init__(self, judge, parameters):
+        self.judge = judge
+        self.parameters = settings(**(parameters or {}))
+        self.chat = SimpleNamespace(completions=self)
+
+    def create(self, *, model, messages, **_):
+        """Ask, and answer with the grade in place of the reply; openevals itself does not see how a reply ended."""
+        if hasattr(self.judge, "chat"):
+            grade, reasons = read_completion(
+                self.judge.chat.completions.create(model=model, messages=messages, **self.parameters)
+            )
+        else:
+            message = self.judge.bind(**self.parameters).invoke(messages)
+            told = message.response_metadata
+            ending = "tool_calls" if message.tool_calls else told.get("finish_reason") or told.get("stop_reason") or ""
+            grade, reasons = read_reply(str(message.text), ending, message.additional_kwargs.get("refusal"))
+        content = json.dumps({"grade": grade, "reasons": reasons})
+        return SimpleNamespace(choices=[SimpleNamespace(message=SimpleNamespace(content=content))])
+
+
+def evaluator(judge, *, model=NAME, parameters=None, **options):
     """Return an evaluator of rows.
 
     Args:
         judge: A LangChain chat model; or an OpenAI client, and then `model="NAME"` beside it.
-        options: More for `create_llm_as_judge`, such as `structured_output_kwargs`.
+        parameters: What the request says otherwise than REQUEST; None leaves a part of it out.
+        options: More for `create_llm_as_judge`.
     """
 
     def asked(inputs=None, outputs=None, reference_outputs=None, **row):
         given = {"inputs": inputs, "outputs": outputs, "reference_outputs": reference_outputs}
         return messages({**given, **row})
 
-    ask = create_llm_as_judge(prompt=asked, judge=judge, feedback_key=NAME, output_schema=SCHEMA, **options)
+    told = AskedModel(judge, parameters)
+    ask = create_llm_as_judge(
+        prompt=asked, judge=told, model=model, feedback_key=NAME, output_schema={"title": "verdict"}, **options
+    )
 
     def evaluate(**row):
         """Return the feedback on one row, given by its fields; raise ValueError where the reply has no grade."""
-        score, reasons = read_reply(json.dumps(ask(**row)))
+        read = ask(**row)
+        score, reasons = read["grade"], read["reasons"]
         told = {"positive": score >= THRESHOLD, "version": VERSION}
         return {"key": NAME, "score": score, "comment": reasons, "metadata": told}
 
@@ -74,28 +92,22 @@ def write(context: ExportContext) -> ExportedFiles:
     """Write the module.
 
     Raises:
-        Refused: The judge replies in prose, or openevals takes one of its fields for itself.
+        Refused: openevals takes one of its fields for itself.
     """
     prompt, name = context.prompt, f"{stem(context.prompt)}_openevals"
-    form = response_format(prompt)
-    if form is None:
-        raise Refused("openevals asks every model for a JSON object; this judge replies in prose")
     for field in prompt.inputs:
         if field in _RESERVED:
             raise Refused(f"openevals keeps the field {field!r} for itself")
-    schema = {"title": "verdict", "description": f"The verdict of the judge {prompt.name}."}
-    schema |= form["json_schema"]["schema"]
-    text = fill_module(_MODULE, context, schema=json_literal(schema))
-    fields = ", ".join(f"{field}=..." for field in prompt.inputs)
+    text = fill_module(_MODULE, context)
     return ExportedFiles(
         files={f"{name}.py": text},
         own_fences=True,
-        differences=(_STRUCTURED, *module_differences(context)),
+        differences=module_differences(context),
         scores=ScoreMap.of_grades(context, "The score is the judge's own grade."),
         usage=(
             f"from langchain_openai import ChatOpenAI\n"
             f"from {name} import evaluator\n"
-            f'evaluator(ChatOpenAI(model="MODEL", temperature=0))({fields})'
+            f'feedback = evaluator(ChatOpenAI(model="{context.model}"))(**{example_row(prompt.inputs)})'
         ),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from string import Template
 
-from .judge_module import fill_module, module_differences, stem
+from .judge_module import example_row, fill_module, module_differences, stem
 from .source_text import json_text, literal
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import template_messages
@@ -16,14 +16,12 @@ _MODULE = Template('''\
 An Opik metric written by Judgewright. $decision.
 """
 
-import hashlib
-import json
-import re
+$imports
 from pathlib import Path
 
 import opik
 from opik.evaluation.metrics import base_metric, score_result
-from opik.evaluation.models import OpikBaseModel, models_factory
+from opik.evaluation.models import OpikBaseModel, base_model, models_factory
 from opik.exceptions import MetricComputationError
 
 $user_text
@@ -43,28 +41,32 @@ class Judge(base_metric.BaseMetric):
         """Take a model of Opik's kind, or a name that Opik hands to LiteLLM with the parameters.
 
         Args:
-            parameters: What else the request says, such as api_base, seed or response_format; temperature is 0
-                unless given.
+            parameters: What LiteLLM takes besides, such as api_base; what the request says otherwise than REQUEST,
+                where None leaves a part of it out.
         """
         super().__init__(name=name, track=track, project_name=project_name)
-        named = not isinstance(model, OpikBaseModel)
-        self.model = models_factory.get(model, track=track, **{"temperature": 0.0, **parameters}) if named else model
+        self.model = model if isinstance(model, OpikBaseModel) else models_factory.get(model, track=track)
+        self.parameters = settings(**parameters)
 
     def score(self, **row):
         """Judge one row: its inputs by name; other names are ignored."""
         if missing := [name for name in INPUTS if name not in row]:
             raise MetricComputationError(f"{NAME} needs {', '.join(missing)}")
-        return self._result(self.model.generate_chat_completion(messages=messages(row)))
+        asked = {"messages": messages(row), **self.parameters}
+        with base_model.get_provider_response(model_provider=self.model, **asked) as completion:
+            return self._result(completion)
 
     async def ascore(self, **row):
         """Judge one row with the model's own asynchronous call."""
         if missing := [name for name in INPUTS if name not in row]:
             raise MetricComputationError(f"{NAME} needs {', '.join(missing)}")
-        return self._result(await self.model.agenerate_chat_completion(messages=messages(row)))
+        asked = {"messages": messages(row), **self.parameters}
+        async with base_model.aget_provider_response(model_provider=self.model, **asked) as completion:
+            return self._result(completion)
 
-    def _result(self, reply):
+    def _result(self, completion):
         try:
-            grade, reasons = read_reply(reply.get("content") or "")
+            grade, reasons = read_completion(completion)
         except ValueError as problem:
             raise MetricComputationError(str(problem)) from problem
         return score_result.ScoreResult(name=self.name, value=$value, reason=reasons, $details)
@@ -82,7 +84,7 @@ def push(client=None, *, name=NAME, **options):
         name=name,
         messages=body,
         type=opik.PromptType.JINJA2,
-        metadata={"judgewright": VERSION, "threshold": THRESHOLD, "origin": $origin_text},
+        metadata={"judgewright": VERSION, "threshold": THRESHOLD, "request": REQUEST, "origin": $origin_text},
         **options,
     )
 ''')
@@ -133,13 +135,14 @@ def write(context: ExportContext) -> ExportedFiles:
         **parts,
     )
     messages = chat_messages(template_messages(prompt), jinja)
-    fields = ", ".join(f"{field}=..." for field in prompt.inputs)
     return ExportedFiles(
         files={f"{name}.py": module, f"{name}.json": json_text(messages)},
         own_fences=True,
         differences=tuple(differences),
         scores=scores,
-        usage=f'from {name} import Judge\nresult = Judge(model="openai/MODEL", api_base=URL).score({fields})',
+        usage=(
+            f'from {name} import Judge\nresult = Judge("openai/{context.model}").score(**{example_row(prompt.inputs)})'
+        ),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from string import Template
 
-from .judge_module import fill_module, module_differences, stem
+from .judge_module import example_row, fill_module, module_differences, stem
 from .source_text import json_text, literal
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import template_messages
@@ -16,9 +16,7 @@ _MODULE = Template('''\
 A Phoenix evaluator written by Judgewright. $decision.
 """
 
-import hashlib
-import json
-import re
+$imports
 ${store_imports}
 from phoenix.evals import Evaluator, Score
 from pydantic import create_model
@@ -36,23 +34,33 @@ class Judge(Evaluator):
         """Take an LLM of Phoenix's kind.
 
         Args:
-            parameters: What else the request says, such as seed or response_format; temperature is 0 unless given.
+            parameters: What the request says otherwise than REQUEST; None leaves a part of it out.
         """
         inputs = create_model("Row", **{field: (str, ...) for field in INPUTS})
         super().__init__(name=name, kind="llm", direction="$direction", input_schema=inputs)
         self.llm = llm
-        self.parameters = {"temperature": 0.0, **parameters}
+        self.parameters = settings(**parameters)
 
     def _evaluate(self, eval_input):
-        return [self._score(self.llm.generate_text(messages(eval_input), **self.parameters))]
+        # generate_text gives the text alone, and not how it ended; clients of other kinds than OpenAI's give no more.
+        create, asked = self._client(self.llm._sync_adapter), messages(eval_input)
+        if create is None:
+            return [self._score(read_reply, self.llm.generate_text(asked, **self.parameters))]
+        return [self._score(read_completion, create(model=self.llm.model, messages=asked, **self.parameters))]
 
     async def _async_evaluate(self, eval_input):
-        return [self._score(await self.llm.async_generate_text(messages(eval_input), **self.parameters))]
+        create, asked = self._client(self.llm._async_adapter), messages(eval_input)
+        if create is None:
+            return [self._score(read_reply, await self.llm.async_generate_text(asked, **self.parameters))]
+        return [self._score(read_completion, await create(model=self.llm.model, messages=asked, **self.parameters))]
 
-    def _score(self, reply):
+    def _client(self, adapter):
+        return adapter.client.chat.completions.create if adapter.client_name() == "openai" else None
+
+    def _score(self, read, reply):
         told = {"name": self.name, "kind": "llm", "direction": self.direction}
         try:
-            grade, reasons = read_reply(reply)
+            grade, reasons = read(reply)
         except ValueError as problem:
             return Score(explanation=f"unscored: {problem}", metadata={"model": self.llm.model}, **told)
         metadata = {"model": self.llm.model, "judge": f"{NAME}@{VERSION}"}
@@ -86,9 +94,9 @@ def push(model_name, *, client=None, model_provider="OPENAI", name=NAME):
     return (client or Client()).prompts.create(name=name, version=version)
 ''')
 
-_ROLES_DIFFERENCE = (
-    "Phoenix's OpenAI adapter sends the system message in the role developer unless the model's name begins with gpt, "
-    "and in the role user for o1-mini and o1-preview."
+_CLIENT_DIFFERENCE = (
+    "With an LLM of another provider than OpenAI, Phoenix gives the text of a reply and not how it ended: one that was "
+    "cut off is read as if it were whole."
 )
 
 
@@ -97,7 +105,7 @@ def write(context: ExportContext) -> ExportedFiles:
     prompt, scale = context.prompt, context.prompt.scale
     name = f"{stem(prompt)}_phoenix"
     files, store, store_imports = {}, "", ""
-    differences = [_ROLES_DIFFERENCE, *module_differences(context)]
+    differences = [_CLIENT_DIFFERENCE, *module_differences(context)]
     try:
         messages = chat_messages(template_messages(prompt), double_brace)
     except Refused as reason:
@@ -125,7 +133,6 @@ def write(context: ExportContext) -> ExportedFiles:
         label=label,
         store=store,
     )
-    row = ", ".join(f'"{field}": ...' for field in prompt.inputs)
     return ExportedFiles(
         files={f"{name}.py": module, **files},
         own_fences=True,
@@ -133,7 +140,7 @@ def write(context: ExportContext) -> ExportedFiles:
         scores=ScoreMap.of_grades(context, how),
         usage=(
             f"from phoenix.evals import LLM\nfrom {name} import Judge\n"
-            f'[score] = Judge(LLM(provider="openai", model=MODEL, base_url=URL)).evaluate({{{row}}})'
+            f'[score] = Judge(LLM(provider="openai", model="{context.model}")).evaluate({example_row(prompt.inputs)})'
         ),
     )
 

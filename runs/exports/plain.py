@@ -6,7 +6,7 @@ import re
 
 import orjson
 
-from ...judges import response_format
+from .judge_module import example_row
 from .source_text import comment_text, json_text, one_line
 from .target import ExportContext, ExportedFiles, Target
 from .template_parts import fill, template_messages
@@ -48,12 +48,14 @@ def _json(context: ExportContext) -> ExportedFiles:
             "anchors": dict(scale.anchors),
         },
         "messages": _open_messages(context),
-        "response_format": response_format(prompt),
+        "request": context.request,
         "provenance": dict(context.provenance),
     }
     name = _name(context, "json")
     return ExportedFiles(
-        files={name: json_text(body)}, calibrated=False, usage=f'judge = json.load(open("{name}"))\n{_HOW_TO_FILL}'
+        files={name: json_text(body)},
+        calibrated=False,
+        usage=f"import json\n{_LOAD % name}\n{_HOW_TO_FILL}",
     )
 
 
@@ -62,10 +64,11 @@ def _messages(context: ExportContext) -> ExportedFiles:
     return ExportedFiles(
         files={name: json_text(_open_messages(context))},
         calibrated=False,
-        usage=f'judge = {{"messages": json.load(open("{name}"))}}\n{_HOW_TO_FILL}',
+        usage=f'import json\njudge = {{"messages": json.load(open("{name}"))}}\n{_HOW_TO_FILL}',
     )
 
 
+_LOAD = 'judge = json.load(open("%s"))'
 _HOW_TO_FILL = """\
 system, *_, user = judge["messages"]
 # Fill {{field}} in the last message with one re.sub over all fields, so that a row's own {{...}} stays what it is."""
@@ -73,10 +76,10 @@ system, *_, user = judge["messages"]
 
 def _jinja(context: ExportContext) -> ExportedFiles:
     name = _name(context, "jinja.json")
-    fields = ", ".join(f"{field}=..." for field in context.prompt.inputs)
     usage = (
+        f"import json\nimport jinja2\nrow = {example_row(context.prompt.inputs)}\n"
         f'templates = json.load(open("{name}"))\n'
-        f'messages = [t | {{"content": jinja2.Template(t["content"]).render({fields})}} for t in templates]'
+        'messages = [t | {"content": jinja2.Template(t["content"]).render(row)} for t in templates]'
     )
     messages = chat_messages(template_messages(context.prompt), jinja)
     return ExportedFiles(files={name: json_text(messages)}, calibrated=False, usage=usage)

@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 import yaml
 
-from ...judges import OutputScale, response_format
-from .promptfoo_grader import promptfoo_grader
+from ...judges import OutputScale
+from .promptfoo_grader import READER, promptfoo_grader, reply_reader
 from .source_text import comment_text, json_text
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import template_messages
@@ -23,8 +23,7 @@ _DIFFERENCES = (
     "promptfoo changes a test's variables before the judge sees them: text that starts with `file://` is replaced by "
     "that file, and `{{name}}` in it by the variable of that name.",
     "promptfoo reads an output under test that is JSON and writes it anew; give it as a variable to keep it as it is.",
-    "The grader reads a reply more strictly than Judgewright does: one JSON object and no other braces, or one verdict "
-    "line; a reply it cannot read fails the test with an error and promptfoo counts it with the score 0.",
+    "A reply without a verdict fails the test with an error, and promptfoo counts it with the score 0 in its averages.",
 )
 
 _CONFIG = Template("""\
@@ -61,6 +60,7 @@ def write(context: ExportContext) -> ExportedFiles:
             "promptfooconfig.yaml": _config(context, scores, rubric, grader),
             rubric: json_text(messages),
             grader: promptfoo_grader(context),
+            READER: reply_reader(),
         },
         differences=differences,
         scores=scores,
@@ -74,11 +74,11 @@ def write(context: ExportContext) -> ExportedFiles:
 
 def _config(context: ExportContext, scores: ScoreMap, rubric: str, grader: str) -> str:
     prompt = context.prompt
-    model: dict[str, Any] = {"temperature": 0}  # Any: YAML
-    form = response_format(prompt)
-    if form:
-        # Through JSON and back, so that no part is in it twice: YAML would write the second as an alias.
-        model["response_format"] = orjson.loads(orjson.dumps(form))
+    # Through JSON and back, so that no part is in it twice: YAML would write the second as an alias.
+    asked: dict[str, Any] = orjson.loads(orjson.dumps(context.request))  # Any: YAML
+    # Where promptfoo knows the response format, it parses the reply itself, and fails at a fence round it.
+    known = {name: asked.pop(name) for name in ("temperature", "max_tokens", "seed", "top_p") if name in asked}
+    model = {**known, "passthrough": asked} if asked else known
     threshold = scores.threshold
     if threshold is None:
         threshold = math.nextafter(1.0, 2.0)  # promptfoo passes over a threshold that is not finite
@@ -86,7 +86,7 @@ def _config(context: ExportContext, scores: ScoreMap, rubric: str, grader: str) 
         "rubricPrompt": f"file://{rubric}",
         "provider": {
             "id": f"file://{grader}",
-            "config": {"provider": {"id": "openai:chat:MODEL", "config": model}},
+            "config": {"provider": {"id": f"openai:chat:{context.model}", "config": model}},
         },
     }
     assertion = {

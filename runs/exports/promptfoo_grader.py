@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
+from importlib.resources import files
 from string import Template
 
-from ...judges import JudgePrompt, OutputScale
-from .judge_module import score_names
 from .source_text import comment_text
 from .target import ExportContext
+
+READER = "reply_reading.mjs"
+"""The reader of replies; it lies beside the grader, as it does beside this file."""
 
 _GRADER = Template("""\
 // $origin
@@ -19,12 +20,12 @@ import { realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
+import { readReply } from './$reader';
+
 const JUDGE = $judge;
 const FIELDS = $fields;
-const SCORES = $scores; // the reply's field with the grade
-const TEXTS = $texts; // those with the reasons
-const [LOW, HIGH] = $ends;
-const GRADES = new Map(Object.entries($grades)); // a probability has none
+const REPLY_FORM = $form; // what a reply looks like
+const { low: LOW, high: HIGH } = REPLY_FORM;
 
 export default class Judge {
   constructor({ config }) {
@@ -48,12 +49,20 @@ export default class Judge {
       return response;
     }
     try {
-      const { grade, reason } = read(response.output);
-      return { ...response, output: { score: (grade - LOW) / (HIGH - LOW), reason } };
+      const { score, rationale } = read(response);
+      const reason = rationale || `the judge's grade is $${score}`;
+      return { ...response, output: { score: (score - LOW) / (HIGH - LOW), reason } };
     } catch (problem) {
       return { ...response, output: undefined, error: `$${JUDGE}: $${problem.message}` };
     }
   }
+}
+
+/** promptfoo has read a reply that is JSON where its model was given a response format, and of a call of a tool. */
+function read({ output, finishReason, isRefusal }) {
+  const text = typeof output === 'string' ? output : JSON.stringify(output ?? '');
+  const called = Array.isArray(output) || (output && typeof output === 'object' && 'function' in output);
+  return readReply(text, REPLY_FORM, called ? 'tool_calls' : finishReason ?? '', isRefusal ? text || 'refused' : null);
 }
 
 async function load({ provider, basePath }) {
@@ -71,141 +80,24 @@ async function promptfoo() {
     return import(pathToFileURL(running.resolve('promptfoo')).href);
   }
 }
-
-function read(output) {
-  const thinking = /^\\s*<think(?:ing)?>[^]*?<\\/think(?:ing)?>/i;
-  const fields = typeof output === 'string' ? fieldsOf(output.replace(thinking, '')) : output;
-  const found = SCORES.map((one) => at(fields, one)).find((one) => one !== undefined && one !== null);
-  if (found === undefined) {
-    throw new Error('the reply has no grade');
-  }
-  const reason = TEXTS.map((one) => at(fields, one)).filter(Boolean).join('\\n');
-  return { grade: gradeOf(found), reason: reason || `the judge's grade is $${found}` };
-}
-
-function at(fields, path) {
-  return Object.hasOwn(fields ?? {}, path) ? fields[path] : path.split('.').reduce((o, key) => o?.[key], fields);
-}
-
-$parser
-$grade_of
 """)
-
-_PARSE_JSON = """\
-function fieldsOf(text) {
-  return JSON.parse(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1));
-}
-"""
-
-_PARSE_LINE = """\
-function fieldsOf(text) {
-  const line = /^[\\s*_>#-]*(?:final |overall )?(?:score|grade|rating|verdict|label|answer)[\\s*_]*[:=](.+)$/gim;
-  const value = [...text.matchAll(line)].at(-1)?.[1] ?? text;
-  return { score: bare(value) };
-}
-
-function bare(text) {
-  return text.replace(/^[\\s*_`"'([{>]+|[\\s*_`"'.)\\]}<]+$/g, '')<out of>;
-}
-"""
-
-_PARSE_MARK = """\
-function fieldsOf(text) {
-  const mark = [...text.matchAll(new RegExp(<before>, 'gi'))].at(-1);
-  if (mark === undefined) return lineOf(text);
-  return { score: bare(text.slice(mark.index + mark[0].length).trimStart().split(<after>)[0]) };
-}
-
-"""
-
-_PARSE_PLACE = """\
-function fieldsOf(text) {
-  const line = lineOf(text);
-  return line.score === bare(text) ? { score: bare(<place>) } : line;
-}
-
-"""
-
-_GRADE_OF_WORD = """\
-function gradeOf(value) {
-  const word = String(value).trim();
-  const grade = GRADES.get(word) ?? GRADES.get(word.toLowerCase());
-  if (grade === undefined || typeof value === 'object') {
-    throw new Error(`${word.slice(0, 100)} is not on the scale`);
-  }
-  return grade;
-}
-"""
-
-_GRADE_OF_SHARE = """\
-function gradeOf(value) {
-  const share = typeof value === 'string' && value.trim() ? Number(value) : value;
-  if (typeof share !== 'number' || !(share >= 0 && share <= 1)) {
-    throw new Error(`${String(value).slice(0, 100)} is not a probability`);
-  }
-  return share;
-}
-"""
 
 
 def promptfoo_grader(context: ExportContext) -> str:
     """Return the grader's code; constants stand in it as JSON."""
-    prompt, scale = context.prompt, context.prompt.scale
-    schema = prompt.reply_schema
-    words = grade_words(scale)
+    prompt = context.prompt
     return _GRADER.substitute(
         origin=comment_text(context.origin),
+        reader=READER,
         judge=_js(f"{prompt.name}@{prompt.version}"),
         fields=_js(prompt.inputs),
-        scores=_js(score_names(prompt)),
-        texts=_js([name for name, kind in schema.items() if kind == "text"]),
-        ends=_js([scale.low, scale.high]),
-        grades=_js(words),
-        parser=_PARSE_JSON if schema else _parse_line(prompt).replace("<out of>", _out_of(scale)),
-        grade_of=(_GRADE_OF_WORD if words else _GRADE_OF_SHARE).rstrip(),
+        form=_js(prompt.reply_form),
     )
 
 
-def _parse_line(prompt: JudgePrompt) -> str:
-    """Return the reading of a plain-text reply: at the prompt's own mark, else at the last line with a verdict."""
-    before, after = prompt.mark_sides
-    line = _PARSE_LINE.replace("fieldsOf", "lineOf")
-    if before:
-        words = re.sub(r"[^\w\s]", lambda sign: "\\" + sign.group(), before.removesuffix(":").rstrip())
-        pattern = re.sub(r"\s+", r"\\s+", words) + r"\s*:" * before.endswith(":")
-        values = {"before": _js(pattern), "after": _js(after or "\n")}
-        mark = _PARSE_MARK
-        for name, value in values.items():
-            mark = mark.replace(f"<{name}>", value)
-        return mark + line
-    if prompt.reply_mark:
-        first, last = "text.trim().split('\\n')[0].split(/[,.;:!]/)[0]", "text.trim().split('\\n').at(-1)"
-        return _PARSE_PLACE.replace("<place>", first if prompt.reply_mark == "start" else last) + line
-    return _PARSE_LINE
-
-
-def _out_of(scale: OutputScale) -> str:
-    """Return what drops the end of `4/5`."""
-    plain = scale.kind == "graded" and not scale.labels
-    return f".replace(/\\s*[/]\\s*{scale.high}$/, '')" if plain else ""
-
-
-def grade_words(scale: OutputScale) -> dict[str, float]:
-    """Return the grade of every word that stands for one; none for a probability, which is a number."""
-    if scale.kind == "probability":
-        return {}
-    if scale.kind == "graded" and not scale.labels:
-        return {str(level): float(level) for level in range(scale.low, scale.high + 1)}
-    words = {label: float(grade) for grade, label in enumerate(scale.labels)}
-    lower = [label.lower() for label in scale.labels]
-    for grade, word in enumerate(lower):
-        if lower.count(word) == 1:
-            words.setdefault(word, float(grade))
-    if scale.kind == "binary":
-        for grade, usual in enumerate((("no", "false", "0", "negative"), ("yes", "true", "1", "positive"))):
-            for word in usual:
-                words.setdefault(word, float(grade))
-    return words
+def reply_reader() -> str:
+    """Return the reader of replies in JavaScript."""
+    return (files("judgewright.runs.exports") / READER).read_text(encoding="utf-8")
 
 
 def _js(value: object) -> str:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import sys
 from keyword import iskeyword
-from pprint import pformat
 from string import Template
 
-from ...judges import response_format
-from .judge_module import fill_module, module_differences, stem
-from .source_text import literal
+from .judge_module import example_row, fill_module, module_differences, stem
 from .target import ExportContext, ExportedFiles, ScoreMap, Target
 
 _MODULE = Template('''\
@@ -18,17 +15,18 @@ _MODULE = Template('''\
 A judge written by Judgewright. $decision.
 """
 
-import hashlib
-import json
-import re
-
-RESPONSE_FORMAT = $response_format
+$imports
 
 $user_text
 
 $messages
 
 $reading
+
+def request(row, **parameters):
+    """Return the arguments of `chat.completions.create` for a row, all but the model; None leaves a part out."""
+    return {"messages": messages(row), **settings(**parameters)}
+
 
 def positive(grade):
     """Return the decision for a grade."""
@@ -43,17 +41,16 @@ def write(context: ExportContext) -> ExportedFiles:
     # A module of one of these names could not be imported, or would be imported in place of Python's own.
     if iskeyword(name) or name in sys.stdlib_module_names:
         name = f"judge_{name}"
-    form = pformat(response_format(prompt), sort_dicts=False, width=100)
-    fields = ", ".join(f"{literal(field)}: ..." for field in prompt.inputs)
     return ExportedFiles(
-        files={f"{name}.py": fill_module(_MODULE, context, response_format=form)},
+        files={f"{name}.py": fill_module(_MODULE, context)},
         own_fences=True,
         differences=module_differences(context),
         scores=ScoreMap.of_grades(context, "`read_reply` returns the judge's grade."),
         usage=(
-            f"import {name}\n"
-            f"reply = client.chat.completions.create(model=MODEL, messages={name}.messages({{{fields}}}))\n"
-            f"grade, reasons = {name}.read_reply(reply.choices[0].message.content)"
+            f"from openai import OpenAI\nimport {name}\n"
+            f"asked = {name}.request({example_row(prompt.inputs)})\n"
+            f'completion = OpenAI().chat.completions.create(model="{context.model}", **asked)\n'
+            f"grade, reasons = {name}.read_completion(completion)"
         ),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from string import Template
 
-from .judge_module import fill_module, module_differences, stem
+from .judge_module import example_row, fill_module, module_differences, stem
 from .source_text import literal
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 
@@ -15,11 +15,8 @@ A Ragas metric written by Judgewright. $decision.
 """
 
 import asyncio
-import hashlib
-import json
-import re
-from dataclasses import dataclass, field
-from typing import Any
+$imports
+from dataclasses import field
 
 from openai import OpenAI
 from ragas.metrics.base import SimpleBaseMetric
@@ -41,17 +38,17 @@ class Judge(SimpleBaseMetric, $validator):
     model: str = ""
     client: OpenAI | None = None
     """Its base_url may be any endpoint that speaks the OpenAI protocol."""
-    parameters: dict = field(default_factory=lambda: {"temperature": 0.0})
-    """What else the request says, such as seed or response_format."""
+    parameters: dict = field(default_factory=dict)
+    """What the request says otherwise than REQUEST; None leaves a part of it out."""
 
     def score(self, **row):
         """Judge one row: its inputs by name; other names are ignored."""
         client = self.client or OpenAI()
-        answer = client.chat.completions.create(model=self.model, messages=messages(row), **self.parameters)
+        completion = client.chat.completions.create(
+            model=self.model, messages=messages(row), **settings(**self.parameters)
+        )
         try:
-            if answer.choices[0].finish_reason in ("length", "content_filter"):
-                raise ValueError(f"the reply ended by {answer.choices[0].finish_reason}")
-            grade, reasons = read_reply(answer.choices[0].message.content or "")
+            grade, reasons = read_completion(completion)
         except ValueError as problem:
             return MetricResult(value=None, reason=f"unscored: {problem}")
         return MetricResult(value=$value, reason=reasons)
@@ -98,7 +95,6 @@ def write(context: ExportContext) -> ExportedFiles:
             "positive": _POSITIVE,
         }
         how = "The value of the result is the judge's grade, unaltered."
-    fields = ", ".join(f"{field}=..." for field in prompt.inputs)
     return ExportedFiles(
         files={f"{name}.py": fill_module(_MODULE, context, **parts)},
         own_fences=True,
@@ -106,7 +102,7 @@ def write(context: ExportContext) -> ExportedFiles:
         scores=ScoreMap.of_grades(context, how),
         usage=(
             f"from openai import OpenAI\nfrom {name} import Judge\n"
-            f"result = Judge(model=MODEL, client=OpenAI(base_url=URL)).score({fields})"
+            f'result = Judge(model="{context.model}", client=OpenAI()).score(**{example_row(prompt.inputs)})'
         ),
     )
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from ...judges import DecisionRule, InputError, JudgePrompt, OutputScale
+from ...judges import DecisionRule, InputError, JudgePrompt, JudgeSettings, OutputScale, Row, judge_request
 
 
 class Refused(InputError):
@@ -22,6 +23,26 @@ class ExportContext:
     rule: DecisionRule
     provenance: Mapping[str, Any]  # Any: JSON
     """Run, model it was gated on, whether that is simulated, outcome, reason, verification."""
+
+    asked: Mapping[str, Any] | None = None  # Any: JSON
+    """What a request says besides the model and the messages; None: as judges are asked unless told otherwise."""
+
+    @property
+    def request(self) -> dict[str, Any]:  # Any: JSON
+        """What a request says besides the model and the messages."""
+        if self.asked is not None:
+            return dict(self.asked)
+        empty_row = Row(id="", inputs=dict.fromkeys(self.prompt.inputs, ""))
+        body = judge_request(self.prompt, empty_row, settings=JudgeSettings()).body()
+        return {name: value for name, value in body.items() if name != "messages"}
+
+    @property
+    def model(self) -> str:
+        """The name of the model it was gated on, for the lines that show its use; a well-known one if simulated."""
+        gated = str(self.provenance.get("gated_on") or "").partition("@")[0]
+        # It stands in lines that people paste, and may come from somebody else's manifest.
+        usable = re.fullmatch(r"[\w.:/+-]{1,100}", gated, re.ASCII) is not None
+        return gated if usable and not self.simulated else "gpt-4o-mini"
 
     @property
     def simulated(self) -> bool:
@@ -117,6 +138,8 @@ class ExportedFiles:
     """Whether the rule's calibration is part of what is written."""
     scores: ScoreMap | None = None
     """None where the tool stores a prompt and reads no reply."""
+    leaves_out: tuple[str, ...] = ()
+    """Parts of the request that the tool does not send, which the differences say too."""
     usage: str
     """The few lines of code that use it."""
 

@@ -6,7 +6,7 @@ import re
 from keyword import iskeyword
 from string import Template
 
-from .judge_module import fill_module, module_differences, stem
+from .judge_module import example_row, fill_module, module_differences, stem
 from .source_text import comment_text, json_text
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import FENCE_DIFFERENCE, template_messages
@@ -24,9 +24,7 @@ $decision; as a TruLens score, at positive(score).
 Written by Judgewright.
 """
 
-import hashlib
-import json
-import re
+$imports
 from pathlib import Path
 
 from trulens.core import Metric, TruSession
@@ -50,22 +48,28 @@ def positive(score):
     return score >= score_of(THRESHOLD)
 
 
-def make_metric(provider, *, temperature=0.0, **options):
+def make_metric(provider, *, parameters=None, **options):
     """Return the judge as a TruLens metric.
 
     Args:
         provider: The model, as any TruLens LLM provider: `OpenAI(model_engine=..., base_url=...)`, `LiteLLM(...)`.
-        temperature: Reasoning models of the provider may ignore it.
+        parameters: What the request says otherwise than REQUEST; None leaves a part of it out.
         options: What `Metric` takes besides, `selectors` above all; a list of contexts is joined by blank lines.
     """
 
     def _ask(row):
         row = {name: text if isinstance(text, str) else "\\n\\n".join(text) for name, text in row.items()}
-        # The provider's generate_score would ask for an answer format of its own and read 2 out of "2 of 3".
-        reply = provider.endpoint.run_in_pace(
-            func=provider._create_chat_completion, messages=messages(row), temperature=temperature
-        )
-        grade, reason = read_reply(reply)
+        # The provider's generate_score would ask for an answer format of its own and read 2 out of "2 of 3"; what it
+        # calls in the end gives the text alone, and not how it ended, which only OpenAI's client is asked for.
+        asked = {"messages": messages(row), **settings(**(parameters or {}))}
+        client = getattr(provider.endpoint, "client", None)
+        if hasattr(client, "chat"):
+            create = client.chat.completions.create
+            completion = provider.endpoint.run_in_pace(func=create, model=provider.model_engine, **asked)
+            grade, reason = read_completion(completion)
+        else:
+            asked.pop("response_format", None)
+            grade, reason = read_reply(provider.endpoint.run_in_pace(func=provider._create_chat_completion, **asked))
         return score_of(grade), {"reason": reason}
 
     def judge($arguments):
@@ -113,8 +117,8 @@ def write(context: ExportContext) -> ExportedFiles:
     module = f"{stem(prompt)}_trulens"
     files = {f"{module}.py": _module(context)}
     differences = [
-        "TruLens sends no response format with the judge's own fields: the reply is asked for in words and read from "
-        "its text.",
+        "With a provider of TruLens that has no OpenAI client, no response format is sent, and a reply that was cut "
+        "off is read as if it were whole.",
         *module_differences(context),
     ]
     try:
@@ -127,9 +131,9 @@ def write(context: ExportContext) -> ExportedFiles:
         own_fences=True,
         differences=tuple(differences),
         scores=ScoreMap.of_shares(context, "TruLens' score is the grade's place between the ends of the scale."),
-        usage=f"import {module}\n"
-        f"metric = {module}.make_metric(OpenAI(model_engine=MODEL))  # from trulens.providers.openai\n"
-        f"score, reasons = metric({', '.join(f'{field}=...' for field in prompt.inputs)})\n"
+        usage=f"from trulens.providers.openai import OpenAI\nimport {module}\n"
+        f'metric = {module}.make_metric(OpenAI(model_engine="{context.model}"))\n'
+        f"score, reasons = metric(**{example_row(prompt.inputs)})\n"
         f"# in an app: {module}.make_metric(provider, "
         f"selectors={{{prompt.inputs[0]!r}: Selector.select_record_input(), ...}})",
     )
@@ -164,7 +168,7 @@ def _registry_entry(context: ExportContext) -> str:
         "version": {
             "messages": messages,
             "variables": list(prompt.inputs),
-            "model_defaults": {"temperature": 0.0},
+            "model_defaults": {name: value for name, value in context.request.items() if name != "response_format"},
             "change_note": comment_text(context.origin),
         },
     }

@@ -1,13 +1,17 @@
-"""Load an export in the real tool, have it render rows and read replies, and compare with our own judge.
+"""Load an export in the real tool, have it ask an endpoint and read replies, and compare with our own judge.
 
 The tool is run through a check: a script that imports the tool and nothing of ours, in whatever Python or node has the
-tool, over JSON files. An export may come from anybody, and loading one runs its code. So it is first written anew from
-the judge in its manifest; only where that gives the same manifest and the same files is anything run, and what is run
-is the copy just written.
+tool. The tool's own client asks an endpoint on this machine, which keeps every request and answers in all the forms of
+`reply_forms.py`.
+
+An export may come from anybody, and loading one runs its code. So it is first written anew from the judge in its
+manifest; only where that gives the same manifest and the same files is anything run, and what is run is the copy just
+written. With `as_written`, the files themselves are run: for an export of another version that one trusts.
 """
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,20 +21,21 @@ from typing import Any
 
 import orjson
 
-from ...judges import CRITERIA_PLACE, InputError, JudgePrompt, Row
-from ...optimize.proposers.demonstrations import fields_of, write_reply
+from ...judges import InputError, JudgePrompt
+from .compare import Outcome, compare_messages, compare_outcomes, compare_settings
+from .loopback import Loopback, run_loopback
 from .manifest import MANIFEST_NAME, Export, changed_files, read_export
-from .target import ScoreMap, Target
-from .template_parts import fill, template_messages
+from .reply_forms import FormOfReply, reply_forms
+from .target import Target
 from .tool_scripts import ToolScriptFailed, run_tool_script
 from .write_files import write_export
 
 TIMEOUT = 600.0
 """Seconds that a check may take; the largest tools import for half a minute."""
-UNREADABLE_REPLY = "I would rather not say."
-TOLERANCE = 1e-6
-MAX_GRADES = 11
-"""Of a long scale, the five lowest and the six highest grades are tried."""
+MODEL = "gpt-judgewright"
+"""What a check asks for; some clients treat a model by how its name begins."""
+MOST_ALIKE = 5
+"""Of more problems of rows the rest is counted."""
 
 HOSTILE_TEXTS = (
     "A plain sentence.",
@@ -54,7 +59,9 @@ class Verification:
     """The tool's name and version as the check read them."""
     judge: str
     rows: int
+    """Rows that were asked about."""
     replies: int
+    """Forms of reply that were read."""
     problems: tuple[str, ...]
     differences: tuple[str, ...]
     """Those that the manifest declares."""
@@ -72,6 +79,7 @@ def verify_export(
     *,
     interpreter: str | None = None,
     rows: Sequence[Mapping[str, str]] = (),
+    as_written: bool = False,
 ) -> Verification:
     """Verify an export in its tool; one that was changed is not run, and says so among its problems.
 
@@ -79,7 +87,8 @@ def verify_export(
         path: The folder, or the file, that `write_export` wrote.
         targets: Every target by name.
         interpreter: The Python, or node, that has the tool; our own Python, or `node`, unless given.
-        rows: Inputs to render besides the hostile ones.
+        rows: Inputs to ask about besides the hostile ones.
+        as_written: Run the files as they are, though another version of Judgewright wrote them; their code is trusted.
 
     Raises:
         InputError: It is no export, its target is unknown or has no tool to load it, or the tool is not installed.
@@ -89,11 +98,24 @@ def verify_export(
     if target is None or target.check is None:
         raise InputError(f"there is no tool to load an export for {export.body['target']!r} in")
     with tempfile.TemporaryDirectory() as scratch:
-        rewritten = write_export(export.context, target, Path(scratch) / "export")
-        problems = _alterations(export, rewritten)
+        if as_written:
+            tried, problems = _copied(export, Path(scratch) / "export")
+        else:
+            tried = write_export(export.context, target, Path(scratch) / "export")
+            problems = _alterations(export, tried)
         if problems:
-            return _verification(rewritten, target.tool, problems)
-        return _check(rewritten, target, Path(scratch), interpreter=interpreter, rows=rows)
+            return _verification(tried, target.tool, problems)
+        return _check(tried, target, Path(scratch), interpreter=interpreter, rows=rows, as_written=as_written)
+
+
+def _copied(export: Export, folder: Path) -> tuple[Export, list[str]]:
+    """Copy an export as it is, and say what of it is not what its manifest says was written."""
+    for name in export.body["files"]:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(export.folder / name, folder / name)
+    (folder / MANIFEST_NAME).write_bytes(orjson.dumps(export.body))
+    copied = Export(folder=folder, body=export.body)
+    return copied, [f"{name} is not what was written; nothing of the export was run" for name in changed_files(copied)]
 
 
 def _alterations(export: Export, rewritten: Export) -> list[str]:
@@ -106,9 +128,14 @@ def _alterations(export: Export, rewritten: Export) -> list[str]:
     keys = [key for key in {**theirs, **ours} if orjson.dumps(theirs.get(key)) != orjson.dumps(ours.get(key))]
     if not keys:
         return []
+    writer = export.body.get("written_by")
+    by = f"version {writer}" if writer else "an earlier version"
+    if writer == rewritten.body["written_by"]:
+        by = "another state of this version"
     return [
         f"{MANIFEST_NAME} differs in {', '.join(keys)} from what this Judgewright writes for the judge in it: it was "
-        "changed, or written by another version; nothing of the export was run, export the judge again"
+        f"changed, or {by} wrote it; nothing of the export was run. Export the judge again, or, where you trust its "
+        "code, verify it for what it is with --as-written"
     ]
 
 
@@ -119,37 +146,82 @@ def _digests(export: Export) -> object:
 
 
 def _check(
-    export: Export, target: Target, scratch: Path, *, interpreter: str | None, rows: Sequence[Mapping[str, str]]
+    export: Export,
+    target: Target,
+    scratch: Path,
+    *,
+    interpreter: str | None,
+    rows: Sequence[Mapping[str, str]],
+    as_written: bool,
 ) -> Verification:
     judge = export.judge
     inputs = [*hostile_rows(judge), *({name: row[name] for name in judge.inputs} for row in rows)]
-    replies, grades = graded_replies(judge)
-    replies.append(UNREADABLE_REPLY)
-    scale = {
-        "kind": judge.scale.kind,
-        "low": judge.scale.low,
-        "high": judge.scale.high,
-        "labels": list(judge.scale.labels),
-        "threshold": export.body["rule"]["threshold"],
-    }
+    forms = reply_forms(judge)
+    scale = {"labels": list(judge.scale.labels), "kind": judge.scale.kind, "low": judge.scale.low}
+    scale |= {"high": judge.scale.high, "threshold": export.body["rule"]["threshold"]}
     described = {"name": judge.name, "inputs": list(judge.inputs), "scale": scale}
-    cases = {"target": target.name, "judge": described, "rows": inputs, "replies": replies}
-    answer = _run_check(target, export.folder, scratch, cases, interpreter)
-    if "problems" in answer:
-        return _verification(export, target.tool, answer["problems"])
-    scores = answer["scores"]
-    problems = [
-        *_compare_messages(export, judge, inputs, answer["rendered"]),
-        *_compare_scores(export, judge, grades, scores),
-    ]
+    with run_loopback([form.body() for form in [*([forms[0]] * len(inputs)), *forms]]) as loopback:
+        cases = {"target": target.name, "judge": described, "rows": inputs, "replies": len(forms)}
+        cases |= {"url": loopback.url, "model": MODEL}
+        answer = _run_check(target, export.folder, scratch, cases, interpreter)
+        if "problems" in answer:
+            return _verification(export, target.tool, answer["problems"])
+        problems, asked = _compare(export, inputs, forms, answer, loopback)
+    notes = [str(note) for note in answer.get("notes", ())]
+    if as_written:
+        writer = export.body.get("written_by", "an earlier version")
+        notes.append(f"written by {writer} and run as it is")
+    if asked and "request" not in export.body:
+        notes.append("its manifest says nothing of the request besides the messages, which alone were compared")
     return _verification(
         export,
         str(answer["tool"]),
         problems,
         rows=len(inputs),
-        replies=0 if scores is None else len(replies),
-        notes=tuple(map(str, answer.get("notes", ()))),
+        replies=len(forms) if asked else 0,
+        notes=tuple(notes),
     )
+
+
+def _compare(
+    export: Export,
+    inputs: Sequence[Mapping[str, str]],
+    forms: Sequence[FormOfReply],
+    answer: Mapping[str, Any],
+    loopback: Loopback,
+) -> tuple[list[str], bool]:
+    """Return the problems, and whether the tool asks and reads replies, or only makes messages."""
+    if "rendered" in answer:
+        if len(answer["rendered"]) != len(inputs):
+            return [f"{len(answer['rendered'])} of {len(inputs)} rows were rendered"], False
+        pairs = enumerate(zip(inputs, answer["rendered"], strict=True), start=1)
+        found = ((number, compare_messages(export, row, sent)) for number, (row, sent) in pairs)
+        return _counted([f"row {number}: {problem}" for number, problem in found if problem]), False
+    outcomes = [Outcome.from_json(one) for one in answer["outcomes"]]
+    if len(outcomes) != len(inputs) + len(forms):
+        return [f"{len(outcomes)} of {len(inputs) + len(forms)} cases were tried"], True
+    of_rows: list[str] = []
+    settings: dict[str, int] = {}
+    names = [*(f"row {number}" for number in range(1, len(inputs) + 1)), *(f"a reply ({form.name})" for form in forms)]
+    for number, row in enumerate([*inputs, *([inputs[0]] * len(forms))]):
+        bodies = loopback.asked(number)
+        if not bodies:
+            of_rows.append(f"{names[number]}: nothing was asked ({outcomes[number].said or 'without a word'})")
+            continue
+        for problem in {one for body in bodies for one in compare_settings(export, body, model=MODEL)}:
+            settings[problem] = settings.get(problem, 0) + 1
+        if problem := compare_messages(export, row, bodies[-1].get("messages") or ()):
+            of_rows.append(f"{names[number]}: {problem}")
+    of_settings = [f"the request, {count} times: {problem}" for problem, count in settings.items()]
+    read = compare_outcomes(export, forms, outcomes, per_row=len(inputs))
+    return [*of_settings, *_counted(of_rows), *read], True
+
+
+def _counted(problems: list[str]) -> list[str]:
+    """Return the first problems of a kind, and how many more there are."""
+    if len(problems) <= MOST_ALIKE:
+        return problems
+    return [*problems[:MOST_ALIKE], f"and {len(problems) - MOST_ALIKE} more like these"]
 
 
 def _verification(
@@ -179,14 +251,6 @@ def hostile_rows(judge: JudgePrompt) -> list[dict[str, str]]:
     return [{name: HOSTILE_TEXTS[(i + j) % count] for j, name in enumerate(judge.inputs)} for i in range(count)]
 
 
-def graded_replies(judge: JudgePrompt) -> tuple[list[str], list[float]]:
-    """Return a well-formed reply for each grade of the judge, and the grades."""
-    grades = list(judge.scale.levels) or [0.0, 0.25, 0.5, 1.0]
-    if len(grades) > MAX_GRADES:
-        grades = [*grades[:5], *grades[-6:]]
-    return [write_reply(judge, fields_of(judge, grade, "", None)) for grade in grades], grades
-
-
 def _run_check(
     target: Target, folder: Path, scratch: Path, cases: dict[str, Any], interpreter: str | None
 ) -> dict[str, Any]:  # Any: JSON
@@ -202,76 +266,3 @@ def _run_check(
         packages = " ".join(target.requires)
         hint = f"name the interpreter that has it with --with; it needs {packages}" if packages else ""
         raise InputError(f"{failure.program} does not have {target.tool}: {failure.reason}", hint=hint) from None
-
-
-def _compare_messages(
-    export: Export, judge: JudgePrompt, rows: Sequence[Mapping[str, str]], rendered: Sequence[Any]
-) -> list[str]:
-    if len(rendered) != len(rows):
-        return [f"{len(rendered)} of {len(rows)} rows were rendered"]
-    template = template_messages(judge)
-    problems = []
-    for number, (inputs, sent) in enumerate(zip(rows, rendered, strict=True), start=1):
-        if not export.body["exact"]:
-            problem = _missing_text(export, judge, inputs, sent)
-        elif export.body["own_fences"]:
-            messages = judge.messages(Row(id="", inputs=inputs))
-            expected = [{"role": m.role, "content": str(m.content)} for m in messages]
-            problem = first_difference(expected, sent)
-        else:
-            problem = first_difference(fill(template, inputs), sent)
-        if problem:
-            problems.append(f"row {number}: {problem}")
-    return problems
-
-
-def first_difference(expected: Sequence[Mapping[str, str]], sent: Sequence[Mapping[str, str]]) -> str:
-    """Say where two lists of messages first differ; empty where they are equal."""
-    expected_roles = [message["role"] for message in expected]
-    roles = [message["role"] for message in sent]
-    if roles != expected_roles:
-        return f"the roles are {roles}, not {expected_roles}"
-    for number, (ours, theirs) in enumerate(zip(expected, sent, strict=True), start=1):
-        a, b = ours["content"], theirs["content"]
-        if a != b:
-            at = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-            return f"message {number} ({ours['role']}) at character {at}: {b[at : at + 40]!r}, not {a[at : at + 40]!r}"
-    return ""
-
-
-def _missing_text(
-    export: Export, judge: JudgePrompt, inputs: Mapping[str, str], sent: Sequence[Mapping[str, str]]
-) -> str:
-    """Say what of the judge does not stand in what the tool sends."""
-    sent_text = "\n".join(message["content"] for message in sent)
-    texts = export.body["carries"]
-    if texts is None:
-        texts = [*(text.strip() for text in judge.system.split(CRITERIA_PLACE)), judge.criteria.strip()]
-    for text in texts:
-        if text not in sent_text:
-            return f"the judge's text {text[:60]!r} does not arrive unaltered"
-    for name in judge.inputs:
-        if inputs[name] not in sent_text:
-            return f"the row's {name} {inputs[name][:60]!r} does not arrive unaltered"
-    return ""
-
-
-def _compare_scores(
-    export: Export, judge: JudgePrompt, grades: Sequence[float], scores: Sequence[float | None] | None
-) -> list[str]:
-    declared = export.body["scores"]
-    if declared is None and scores is None:
-        return []
-    if declared is None or scores is None:
-        return ["the manifest and the tool disagree on whether the tool reads replies"]
-    if len(scores) != len(grades) + 1:
-        return [f"{len(scores)} of {len(grades) + 1} replies were read"]
-    score_map = ScoreMap(**declared)
-    problems = []
-    for grade, score in zip(grades, scores, strict=False):
-        expected = score_map.tool_score(grade, judge.scale)
-        if score is None or abs(score - expected) > TOLERANCE:
-            problems.append(f"a reply with grade {grade:g} is read as {score}, not as {expected:g}")
-    if scores[-1] is not None:
-        problems.append(f"a reply without a grade is read as {scores[-1]:g}")
-    return problems

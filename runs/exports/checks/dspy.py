@@ -1,4 +1,4 @@
-"""Run a DSPy export on a fake engine: `dspy.py EXPORT CASES ANSWER`."""
+"""Run a DSPy export with its OpenAI client: `dspy.py EXPORT CASES ANSWER`."""
 
 import inspect
 import json
@@ -6,32 +6,11 @@ import logging
 import os
 from pathlib import Path
 
-from script_shared import load_module, read_cases, score_or_none, write_answer
+from script_shared import ask_cases, load_module, read_cases, write_answer
 
 os.environ["DSPY_CACHEDIR"] = str(Path.cwd() / "cache")
 
 import dspy
-from dspy import lm15
-
-
-class Engine:
-    """Keeps what DSPy would send, and answers with `reply`."""
-
-    reply = ""
-
-    def __init__(self):
-        self.sent = []
-
-    def complete(self, request):
-        """Answer DSPy's request."""
-        messages = [{"role": m.role, "content": "".join(part.text for part in m.parts)} for m in request.messages]
-        system = request.system
-        if system:
-            text = system if isinstance(system, str) else "".join(part.text for part in system)
-            messages.insert(0, {"role": "system", "content": text})
-        self.sent = messages
-        message = lm15.Message.assistant(self.reply)
-        return lm15.Response(id="0", model=request.model, message=message, finish_reason="stop", usage=lm15.Usage())
 
 
 def check_state(module, judge, state, fields, row):
@@ -53,19 +32,16 @@ def main():
     """Check the module and the state that it loads."""
     folder, cases = read_cases()
     logging.disable(logging.CRITICAL)
-    module, engine = load_module(folder, "*_dspy.py"), Engine()
-    judge = module.load(folder, dspy.LM("fake/judge", engine=engine, cache=False, num_retries=0))
-    row = cases["rows"][0]
-    notes = [check_state(module, judge, folder / "state.json", cases["judge"]["inputs"], row)]
-    rendered, scores = [], []
-    engine.reply = cases["replies"][0]
-    for fields in cases["rows"]:
-        judge(**fields)
-        rendered.append(engine.sent)
-    for engine.reply in cases["replies"]:
-        # Whatever DSPy raises, the prediction failed.
-        scores.append(score_or_none(lambda: module.grade_of(judge(**row)), refusal=Exception))
-    write_answer(f"dspy {dspy.__version__}", rendered, scores, notes)
+    module = load_module(folder, "*_dspy.py")
+
+    def ask(url, row):
+        model = dspy.LM(f"openai/{cases['model']}", api_base=url, api_key="none", cache=False, num_retries=0)
+        prediction = module.load(folder, model)(**row)
+        return module.grade_of(prediction), module.positive(prediction)
+
+    judge = module.load(folder)
+    notes = [check_state(module, judge, folder / "state.json", cases["judge"]["inputs"], cases["rows"][0])]
+    write_answer(f"dspy {dspy.__version__}", notes, outcomes=ask_cases(cases, ask))
 
 
 main()

@@ -6,11 +6,12 @@ import re
 from importlib.metadata import version
 
 import httpx
+import openai
 from langfuse import Langfuse
 from langfuse.api import CreateEvaluatorRequest_LlmAsJudge
 from langfuse.api.core.api_error import ApiError
 from langfuse.api.core.pydantic_utilities import parse_obj_as
-from script_shared import load_module, read_cases, score_or_none, write_answer
+from script_shared import ask_cases, load_module, read_cases, write_answer
 
 
 class FakeServer:
@@ -58,13 +59,19 @@ def main():
     if server.prompt["labels"]:
         raise ValueError(f"the prompt is pushed with the labels {server.prompt['labels']}")
     prompt = client.get_prompt(module.NAME, type="chat", label="latest")
-    rendered = []
-    for row in cases["rows"]:
-        rendered.append([{"role": m["role"], "content": m["content"]} for m in prompt.compile(**row)])
-    scores = [score_or_none(lambda reply: module.read_reply(reply)[0], reply) for reply in cases["replies"]]
+
+    asking = openai.OpenAI(api_key="none")
+
+    def ask(url, row):
+        completion = asking.with_options(base_url=url).chat.completions.create(
+            model=cases["model"], messages=prompt.compile(**row), **prompt.config["request"]
+        )
+        grade, _ = module.read_completion(completion)
+        return grade, grade >= module.THRESHOLD
+
     check_evaluator(module, client, server, cases["judge"]["inputs"])
     notes = ["pushed and pulled through the client to a stand-in of the server", "the evaluator fits the API's schema"]
-    write_answer(f"langfuse {version('langfuse')}", rendered, scores, notes)
+    write_answer(f"langfuse {version('langfuse')}", notes, outcomes=ask_cases(cases, ask))
 
 
 main()

@@ -1,4 +1,4 @@
-"""Run an MLflow export on a fake endpoint: `mlflow.py EXPORT CASES ANSWER`."""
+"""Run an MLflow export with its OpenAI provider, and register its prompt: `mlflow.py EXPORT CASES ANSWER`."""
 
 import json
 import logging
@@ -6,24 +6,11 @@ import os
 import re
 import tempfile
 
-from script_shared import chat_completion, fixed_fences, load_module, read_cases, score_or_none, write_answer
+from script_shared import ask_cases, fixed_fences, load_module, read_cases, write_answer
 
 os.environ |= {"OPENAI_API_KEY": "none", "MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_LOGGING_LEVEL": "ERROR"}
 
 import mlflow
-import requests
-
-SENT = []
-REPLY = [""]
-
-
-def send(session, request, **options):
-    """Keep what MLflow would send over the wire, and answer with REPLY."""
-    SENT.append(json.loads(request.body)["messages"])
-    body = chat_completion(REPLY[0]) | {"usage": {}}
-    response = requests.Response()
-    response.status_code, response._content, response.request = 200, json.dumps(body).encode(), request
-    return response
 
 
 def call(judge, row):
@@ -32,12 +19,6 @@ def call(judge, row):
     if first:
         return judge.run(inputs={name: row[name] for name in first}, outputs=row[last])
     return judge.run(inputs=row)
-
-
-def score(module, judge, row):
-    """Return the number of a judge's feedback."""
-    value = call(judge, row).value
-    return float(module.LABELS.index(value) if isinstance(value, str) else value)
 
 
 def check_registry(module, folder, rows):
@@ -64,20 +45,17 @@ def main():
     """Check the scorer and the registry's prompt."""
     folder, cases = read_cases()
     logging.disable(logging.CRITICAL)
-    requests.Session.send = send
     module = load_module(folder, "*_mlflow.py")
-    judge = module.make_scorer("openai:/fake")
-    REPLY[0] = cases["replies"][0]
-    rendered, scores = [], []
-    for row in cases["rows"]:
-        SENT.clear()
-        call(judge, row)
-        rendered.append(SENT[-1])
-    for REPLY[0] in cases["replies"]:
-        # Whatever a scorer raises, MLflow takes for a failure.
-        scores.append(score_or_none(score, module, judge, cases["rows"][0], refusal=Exception))
+
+    def ask(url, row):
+        judge = module.make_scorer(f"openai:/{cases['model']}", base_url=f"{url}/chat/completions")
+        value = call(judge, row).value
+        if isinstance(value, str):
+            return module.LABELS.index(value), None
+        return float(value), module.positive(value)
+
     notes = [check_registry(module, folder, cases["rows"])]
-    write_answer(f"mlflow {mlflow.__version__}", rendered, scores, notes)
+    write_answer(f"mlflow {mlflow.__version__}", notes, outcomes=ask_cases(cases, ask))
 
 
 main()

@@ -62,7 +62,7 @@ def main():
 
         rendered.append([{"role": m.role, "content": PLACEHOLDER.sub(value, m.content)} for m in messages])
     notes = ["the JSON fits the client's types; OpenAI fills the template itself, which was done here by replacement"]
-    write_answer(f"openai {version('openai')}", rendered, None, notes)
+    write_answer(f"openai {version('openai')}", notes, rendered=rendered)
 
 
 main()

@@ -6,16 +6,25 @@ import sys
 import types
 from importlib.machinery import SourceFileLoader
 
-from script_shared import read_cases, score_or_none, write_answer
+from script_shared import ask_cases, read_cases, write_answer
 
 
 def check_python(path, cases):
-    """Check the messages that the module makes, and the grades that it reads."""
+    """Ask with the module over the OpenAI client, and read what comes back."""
+    import openai
+
     module = types.ModuleType("judge")
     SourceFileLoader("judge", str(path)).exec_module(module)
-    grades = [score_or_none(lambda reply: module.read_reply(reply)[0], reply) for reply in cases["replies"]]
-    rendered = [module.messages(row) for row in cases["rows"]]
-    write_answer(f"Python {sys.version.split()[0]}", rendered, grades)
+
+    client = openai.OpenAI(api_key="none")
+
+    def ask(url, row):
+        at = client.with_options(base_url=url)
+        completion = at.chat.completions.create(model=cases["model"], **module.request(row))
+        grade, _ = module.read_completion(completion)
+        return grade, module.positive(grade)
+
+    write_answer(f"Python {sys.version.split()[0]}, openai {openai.__version__}", outcomes=ask_cases(cases, ask))
 
 
 def check_yaml(path, cases):
@@ -27,7 +36,7 @@ def check_yaml(path, cases):
     for row in cases["rows"]:
         messages = prompt.messages(Row(id="", inputs=row))
         rendered.append([{"role": m.role, "content": m.content} for m in messages])
-    write_answer("Judgewright", rendered, None)
+    write_answer("Judgewright", rendered=rendered)
 
 
 def check_jinja(path, cases):
@@ -37,7 +46,7 @@ def check_jinja(path, cases):
     messages = json.loads(path.read_text(encoding="utf-8"))
     templates = [(m["role"], jinja2.Template(m["content"])) for m in messages]
     rendered = [[{"role": role, "content": t.render(row)} for role, t in templates] for row in cases["rows"]]
-    write_answer(f"Jinja2 {jinja2.__version__}", rendered, None)
+    write_answer(f"Jinja2 {jinja2.__version__}", rendered=rendered)
 
 
 def check_json(path, cases):
@@ -49,7 +58,7 @@ def check_json(path, cases):
     for row in cases["rows"]:
         content = placeholder.sub(lambda match, row=row: row[match.group()[2:-2]], last["content"])
         rendered.append([*fixed, {"role": last["role"], "content": content}])
-    write_answer("one re.sub", rendered, None)
+    write_answer("one re.sub", rendered=rendered)
 
 
 CHECKS = {"python": check_python, "yaml": check_yaml, "jinja": check_jinja, "json": check_json, "messages": check_json}

@@ -13,17 +13,39 @@ def read_cases():
     return folder, json.loads(cases.read_text(encoding="utf-8"))
 
 
-def write_answer(tool, rendered, scores, notes=()):
+def write_answer(tool, notes=(), **answer):
     """Write what the tool made of the cases.
 
     Args:
         tool: Its name and version.
-        rendered: The messages that it sends for each row.
-        scores: Its score of each reply, None where it refuses; None in all where it reads no replies.
         notes: Whatever else was checked.
+        answer: `outcomes` of a tool that asks and reads replies; `rendered`, the messages of each row, of one that does
+            not.
     """
-    answer = {"tool": tool, "rendered": rendered, "scores": scores, "notes": list(notes)}
-    Path(sys.argv[-1]).write_text(json.dumps(answer), encoding="utf-8")
+    Path(sys.argv[-1]).write_text(json.dumps({"tool": tool, "notes": list(notes), **answer}), encoding="utf-8")
+
+
+def numbered_cases(cases):
+    """Return each case as the address of its endpoint and its row: every row, then the first with every reply."""
+    rows = [*cases["rows"], *([cases["rows"][0]] * cases["replies"])]
+    return [(f"{cases['url']}/case/{number}/v1", row) for number, row in enumerate(rows)]
+
+
+def ask_cases(cases, ask):
+    """Return the outcome of every case; whatever a tool raises, its row is unscored.
+
+    Args:
+        cases: As they were read.
+        ask: Takes the address of an endpoint and a row, and returns score and decision; None is none.
+    """
+    outcomes = []
+    for url, row in numbered_cases(cases):
+        try:
+            score, positive = ask(url, row)
+            outcomes.append({"score": score, "positive": positive})
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # each tool has errors of its own
+            outcomes.append({"score": None, "said": f"{type(error).__name__}: {error}"[:300]})
+    return outcomes
 
 
 def load_module(folder, pattern):
@@ -36,15 +58,6 @@ def load_module(folder, pattern):
     return module
 
 
-def score_or_none(function, *arguments, refusal=ValueError):
-    """Call what scores a reply; None where it refuses."""
-    try:
-        return function(*arguments)
-    except refusal as error:
-        print(f"no score: {error}", file=sys.stderr)
-        return None
-
-
 def fixed_fences(messages, inputs):
     """Return messages with fixed tags as fences; each that shows a row has a tag of its own."""
     plain = []
@@ -55,21 +68,3 @@ def fixed_fences(messages, inputs):
             content = content.replace(f"-{match.group(1)}>", ">")
         plain.append(message | {"content": content})
     return plain
-
-
-def chat_completion(reply):
-    """Return the body of OpenAI's answer with a reply."""
-    message = {"role": "assistant", "content": reply}
-    choice = {"index": 0, "finish_reason": "stop", "message": message}
-    return {"id": "0", "object": "chat.completion", "created": 0, "model": "fake", "choices": [choice]}
-
-
-def chat_transport(sent, reply):
-    """Return an HTTP transport that keeps messages in `sent` and answers as OpenAI does, with `reply[0]`."""
-    import httpx
-
-    def answer(request):
-        sent.append(json.loads(request.content)["messages"])
-        return httpx.Response(200, json=chat_completion(reply[0]))
-
-    return httpx.MockTransport(answer)

@@ -1,4 +1,4 @@
-"""Run a TruLens export on a fake provider: `trulens.py EXPORT CASES ANSWER`."""
+"""Run a TruLens export with its OpenAI provider, and store its prompt: `trulens.py EXPORT CASES ANSWER`."""
 
 import json
 import logging
@@ -8,20 +8,9 @@ import warnings
 from importlib.metadata import version
 from pathlib import Path
 
-from script_shared import load_module, read_cases, score_or_none, write_answer
+from script_shared import ask_cases, load_module, read_cases, write_answer
 from trulens.core import TruSession
-from trulens.feedback.dummy.provider import DummyProvider
-
-SENT = []
-REPLY = [""]
-
-
-class FakeProvider(DummyProvider):
-    """Keeps what it would send, and answers with REPLY."""
-
-    def _create_chat_completion(self, prompt=None, messages=None, response_format=None, **options):
-        SENT.append(messages)
-        return REPLY[0]
+from trulens.providers.openai import OpenAI
 
 
 def check_registry(module, folder, rows):
@@ -47,21 +36,17 @@ def main():
     folder, cases = read_cases()
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
-    provider = FakeProvider(error_prob=0, loading_prob=0, freeze_prob=0, overloaded_prob=0, delay=0, rpm=1e6)
     module = load_module(folder, "*_trulens.py")
-    metric = module.make_metric(provider)
-    REPLY[0] = cases["replies"][0]
-    rendered, scores, notes = [], [], []
-    for row in cases["rows"]:
-        SENT.clear()
-        metric(**row)
-        rendered.append(SENT[-1])
-    for REPLY[0] in cases["replies"]:
-        # Whatever a metric raises, TruLens takes for a failure.
-        scores.append(score_or_none(lambda: metric(**cases["rows"][0])[0], refusal=Exception))
+
+    def ask(url, row):
+        provider = OpenAI(model_engine=cases["model"], base_url=url, api_key="none", rpm=1e6)
+        score, _ = module.make_metric(provider)(**row)
+        return score, module.positive(score)
+
+    notes = []
     if (folder / "registry.json").is_file():
         notes.append(check_registry(module, folder, cases["rows"]))
-    write_answer(f"trulens {version('trulens-core')}", rendered, scores, notes)
+    write_answer(f"trulens {version('trulens-core')}", notes, outcomes=ask_cases(cases, ask))
 
 
 main()

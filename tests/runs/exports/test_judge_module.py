@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import itertools
 import json
 import math
@@ -27,18 +28,10 @@ from judgewright.judges import (
     Row,
     Verdict,
     read_reply,
+    reply_reading,
 )
-from judgewright.runs.exports import (
-    ExportContext,
-    literal,
-    messages_part,
-    module_differences,
-    reading_part,
-    stem,
-    user_text_part,
-)
+from judgewright.runs.exports import TARGETS, ExportContext, literal, module_differences, stem
 
-HEAD = "import hashlib\nimport json\nimport re\n\n"
 NUMBER = itertools.count()
 
 BRACES = ("{", "}", "{{", "}}", "{{x}}", "{% raw %}", "%}", "$name", "$$", "%s", "#")
@@ -62,9 +55,9 @@ def import_text(text: str) -> ModuleType:
 
 
 def module_of(prompt: JudgePrompt, rule: DecisionRule | None = None) -> ModuleType:
-    """The shared parts of a judge's module, imported."""
+    """A judge's module of plain Python, imported: what the modules of all tools share, and little else."""
     context = ExportContext(prompt=prompt, rule=rule or prompt.rule, provenance={})
-    return import_text("\n\n".join([HEAD, user_text_part(prompt), messages_part(prompt), reading_part(context)]))
+    return import_text(next(iter(TARGETS["python"].write(context).files.values())))
 
 
 def ours(prompt: JudgePrompt, inputs: dict[str, str]) -> list[dict[str, str]]:
@@ -72,7 +65,7 @@ def ours(prompt: JudgePrompt, inputs: dict[str, str]) -> list[dict[str, str]]:
     return [{"role": m.role, "content": m.content} for m in prompt.messages(Row(id="", inputs=inputs))]
 
 
-def read(module: ModuleType, reply: str) -> float | None:
+def read(module: ModuleType, reply: str | None) -> float | None:
     """The grade that the module reads; None where it refuses."""
     try:
         return module.read_reply(reply)[0]
@@ -142,20 +135,21 @@ def test_json_replies_are_read_as_judgewright_reads_them(
 READERS = {prompt.version: module_of(prompt) for prompt in PROMPTS}
 
 
-READABLE = (("Score: 2", 2.0), ("It holds.\n**Final score:** 3.", 3.0), ("1", 1.0), ("Score: 1\nScore: 2", 2.0))
-UNREADABLE = ("I pass", "Score: 2 of 3 facts", "Score: 4", "", "score: {x}", "Score: 1\nScore: none")
+def test_a_reply_of_null_has_no_grade() -> None:
+    """An endpoint may send it; the module says so as of any other reply that it cannot read."""
+    assert read(READERS[PROMPTS[0].version], None) is None
 
 
-@pytest.mark.parametrize(("reply", "grade"), [*READABLE, ('{"score": 2}', 2.0), *((text, None) for text in UNREADABLE)])
-def test_a_prose_reply_gives_its_last_verdict_line_or_nothing(reply: str, grade: float | None) -> None:
-    """Where the module reads a grade it is the one that Judgewright reads; a doubtful line is no score."""
-    prompt = replace(Registry().get("groundedness"), reply="End with a line `Score: N`.", reply_schema={})
-    found = read(module_of(prompt), reply)
-    assert found == grade
-    if found is not None:
-        wanted = read_reply(prompt, Completion(text=reply))
-        assert isinstance(wanted, Verdict)
-        assert wanted.score == found
+def test_every_module_carries_the_reader_as_it_stands(context) -> None:
+    """Word for word, in the module of each tool."""
+    whole = inspect.getsource(reply_reading)
+    reader = whole[whole.index("MAX_REPLY = ") :]
+    modules = []
+    for target in TARGETS.values():
+        files = target.write(context(PROMPTS[0])).files
+        modules += [text for name, text in files.items() if name.endswith(".py")]
+    assert len(modules) == 11
+    assert all(text.endswith(reader) for text in modules)
 
 
 @settings(max_examples=100, deadline=None)

@@ -22,21 +22,20 @@ def shipped(name: str) -> JudgePrompt:
 
 @pytest.mark.parametrize("name", Registry().names())
 def test_every_shipped_judge_is_a_module(name: str, context) -> None:
-    """The module compiles and its schema has the reply's fields in their order."""
+    """The module compiles, and asks for the reply's fields in their order."""
     prompt = shipped(name)
     exported_files = TARGETS["openevals"].write(context(prompt))
     ((module, code),) = exported_files.files.items()
     compile(code, module, "exec")
-    places = [code.index(f'"{field}": {{', code.index("SCHEMA = ")) for field in prompt.reply_schema]
+    places = [code.index(f'"{field}": {{', code.index("REQUEST = ")) for field in prompt.reply_schema]
     assert places == sorted(places)
     assert exported_files.own_fences
 
 
-def test_a_judge_that_replies_in_prose_is_refused(context) -> None:
-    """openevals would make it answer in JSON, which is another judge."""
+def test_a_judge_that_replies_in_prose_is_verified(context, exported) -> None:
+    """openevals is handed the grade that was read, so it need not make the judge answer in JSON."""
     prompt = replace(shipped("groundedness"), reply="End with a line Score: N.", reply_schema={})
-    with pytest.raises(Refused, match="prose"):
-        TARGETS["openevals"].write(context(prompt))
+    assert exported("openevals", context(prompt)).problems == ()
 
 
 @pytest.mark.parametrize("name", ["attachments", "config", "scorer"])
@@ -74,4 +73,4 @@ def test_a_scale_of_another_width_fails(context, mistaken) -> None:
         context(shipped("groundedness")),
         lambda text: text.replace('"score": score,', '"score": score / 3,'),
     )
-    assert any("grade 3 is read as 1" in problem for problem in found.problems)
+    assert "a reply (grade 3): is scored 1, not 3" in found.problems

@@ -29,12 +29,74 @@ def shipped(name: str) -> JudgePrompt:
 
 
 @pytest.mark.parametrize("name", Registry().names())
-@pytest.mark.parametrize("target", ["yaml", "json", "messages", "jinja", "python"])
+@pytest.mark.parametrize("target", ["yaml", "json", "messages", "jinja"])
 def test_every_shipped_judge_is_verified(target: str, name: str, context, exported) -> None:
     """The messages are ours byte for byte over hostile rows."""
     found: Verification = exported(target, context(shipped(name)))
     assert found.problems == ()
     assert found.rows >= 8
+
+
+@pytest.mark.parametrize("name", ["groundedness", "answerability", "routing", "diras_probability"])
+def test_the_module_asks_and_reads_as_we_do(name: str, context, exported) -> None:
+    """Over the OpenAI client: the whole request, and the verdict or none of every form of reply."""
+    found: Verification = exported("python", context(shipped(name)))
+    assert found.problems == ()
+    assert found.replies >= 60
+
+
+def test_a_module_that_scores_replies_that_were_cut_off_fails(context, mistaken) -> None:
+    """As nine targets did: the text is read without asking how it ended."""
+    found = mistaken(
+        "python",
+        context(shipped("groundedness")),
+        lambda text: text.replace("return read_reply(text, ending, refusal)", "return read_reply(text)"),
+    )
+    assert "a reply (whole, but ended by its limit): has no verdict, and is scored 3" in found.problems
+    assert "a reply (a refusal beside a verdict): has no verdict, and is scored 3" in found.problems
+
+
+def test_another_temperature_fails(context, mistaken) -> None:
+    """Of the module, where the manifest says another."""
+    given: ExportContext = context(shipped("groundedness"))
+    found = mistaken("python", given, lambda text: text.replace('"temperature": 0.0', '"temperature": 0.7'))
+    assert len(found.problems) == 1
+    assert found.problems[0].endswith("times: temperature is 0.7, not 0.0")
+
+
+def test_a_threshold_the_other_way_round_fails(context, mistaken) -> None:
+    """Each decision is then the opposite one."""
+    given: ExportContext = context(shipped("groundedness"))
+    found = mistaken(
+        "python", given, lambda text: text.replace("return grade >= THRESHOLD", "return grade < THRESHOLD")
+    )
+    assert "a reply (grade 3): with the score 3 is decided negative, not positive" in found.problems
+    assert "a reply (grade 0): with the score 0 is decided positive, not negative" in found.problems
+
+
+def test_rows_of_ones_own_are_asked_about(tmp_path: Path, context) -> None:
+    """Besides the hostile ones, and compared as they are."""
+    write_export(context(shipped("groundedness")), TARGETS["python"], tmp_path / "out")
+    rows = [{"source": "The hotel has 44 rooms.", "statement": "It has 44 rooms.", "label": "1"}]
+    found = verify_export(tmp_path / "out", TARGETS, rows=rows)
+    assert (found.rows, found.problems) == (9, ())
+
+
+def test_an_export_of_another_version_is_verified_for_what_it_is(tmp_path: Path, context) -> None:
+    """Only when asked to, as its own code runs; what its manifest does not say is not held against it."""
+    export = write_export(context(shipped("groundedness")), TARGETS["python"], tmp_path / "out")
+    module, place = tmp_path / "out" / "groundedness.py", tmp_path / "out" / "manifest.json"
+    module.write_text("# an older version's words\n" + module.read_text())
+    body = {name: value for name, value in export.body.items() if name not in ("request", "written_by", "leaves_out")}
+    place.write_text(json.dumps(body | {"files": {module.name: hashlib.sha256(module.read_bytes()).hexdigest()}}))
+    (problem,) = verify_export(tmp_path / "out", TARGETS).problems
+    assert "--as-written" in problem
+    found = verify_export(tmp_path / "out", TARGETS, as_written=True)
+    assert (found.problems, found.replies >= 60) == ((), True)
+    assert "written by an earlier version and run as it is" in found.notes
+    assert any("nothing of the request" in note for note in found.notes)
+    module.write_text("# edited\n" + module.read_text())
+    assert "not what was written" in verify_export(tmp_path / "out", TARGETS, as_written=True).problems[0]
 
 
 @pytest.mark.parametrize("part", ["system", "criteria", "reply"])
@@ -139,5 +201,5 @@ def test_an_export_with_a_file_that_is_no_longer_written_says_what_to_do(tmp_pat
     body["files"][second.name] = hashlib.sha256(b"").hexdigest()
     place.write_text(json.dumps(body))
     (problem,) = verify_export(tmp_path / "out", TARGETS).problems
-    assert "written by another version" in problem
-    assert problem.endswith("export the judge again")
+    assert "Export the judge again" in problem
+    assert problem.endswith("with --as-written")

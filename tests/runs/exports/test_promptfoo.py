@@ -26,7 +26,7 @@ def shipped(name: str) -> JudgePrompt:
 
 def written(given: ExportContext) -> tuple[str, list[dict[str, str]], str]:
     """The configuration's text, the rubric's messages, the grader's code."""
-    config, rubric, grader = TARGETS["promptfoo"].write(given).files.values()
+    config, rubric, grader, _ = TARGETS["promptfoo"].write(given).files.values()
     return config, json.loads(rubric), grader
 
 
@@ -42,7 +42,7 @@ def test_every_shipped_judge_has_a_configuration_and_a_rubric(name: str, context
     exported_files = TARGETS["promptfoo"].write(context(prompt))
     text, messages, _ = written(context(prompt))
     body = yaml.safe_load(text)["defaultTest"]["options"]
-    assert [f"file://{file}" for file in list(exported_files.files)[1:]] == [
+    assert [f"file://{file}" for file in list(exported_files.files)[1:3]] == [
         body["rubricPrompt"],
         body["provider"]["id"],
     ]
@@ -83,7 +83,6 @@ def test_it_is_verified_in_promptfoo(name: str, context, exported) -> None:
     """The grader is sent our messages over hostile rows, reads every grade, and passes what the rule passes."""
     found: Verification = exported("promptfoo", context(shipped(name)))
     assert found.problems == ()
-    assert found.notes == ()
     assert found.replies >= 3
 
 
@@ -98,7 +97,7 @@ def test_a_rubric_without_threshold_fails(context, mistaken) -> None:
     given = context(shipped("groundedness"))
     found = mistaken("promptfoo", given, lambda text: re.sub(r" +threshold: .*\n", "", text))
     assert not found.passed
-    assert "the score 0 passes, and the rubric has no threshold" in found.notes
+    assert "a reply (grade 0): with the score 0 is decided positive, not negative" in found.problems
 
 
 def test_a_threshold_on_the_judges_own_scale_fails(context, mistaken) -> None:
@@ -106,4 +105,19 @@ def test_a_threshold_on_the_judges_own_scale_fails(context, mistaken) -> None:
     given = context(shipped("groundedness"))
     found = mistaken("promptfoo", given, lambda text: re.sub(r"threshold: .*\n", "threshold: 2\n", text))
     assert not found.passed
-    assert any("the score 1 fails, unlike" in note for note in found.notes)
+    assert "a reply (grade 3): with the score 1 is decided negative, not positive" in found.problems
+
+
+def test_a_response_format_that_the_server_ignores_fails(context, mistaken) -> None:
+    """Where promptfoo knows of it, it parses the reply itself and counts a fence round the verdict as score 0."""
+
+    def edit(text: str) -> str:
+        if not text.startswith("# groundedness"):
+            return text
+        body = yaml.safe_load(text)
+        model = body["defaultTest"]["options"]["provider"]["config"]["provider"]["config"]
+        model |= model.pop("passthrough")
+        return yaml.safe_dump(body)
+
+    found = mistaken("promptfoo", context(shipped("groundedness")), edit)
+    assert any("in a fence" in problem and "unscored" in problem for problem in found.problems)

@@ -1,0 +1,169 @@
+"""Compare what a tool sent and made of replies with what Judgewright sends and makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from ...judges import CRITERIA_PLACE, JudgePrompt, JudgeSettings, Row, Verdict, judge_request, read_reply
+from ...judges.models.wire import read_completion
+from .manifest import Export
+from .reply_forms import FormOfReply
+from .target import ExportContext, ScoreMap
+from .template_parts import fill, template_messages
+
+TOLERANCE = 1e-6
+_SAME_LIMIT = "max_completion_tokens"
+"""The newer name of `max_tokens`, which some clients send in its place."""
+_OF_NO_EFFECT: Mapping[str, object] = {"stream": False, "n": 1, "stop": None, "tools": None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What one reply says of a row."""
+
+    score: float | None
+    """The tool's score, or our grade; None where the row is unscored."""
+    positive: bool | None = None
+    """The decision; None where there is none, or the tool makes none."""
+    said: str = ""
+    """The tool's words on a reply without a score."""
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> Outcome:  # Any: JSON
+        """Read what a check wrote."""
+        return cls(score=body["score"], positive=body.get("positive"), said=str(body.get("said") or ""))
+
+
+def our_outcome(context: ExportContext, form: FormOfReply) -> Outcome:
+    """Return what Judgewright makes of an endpoint's answer, read as its own client reads it."""
+    prompt, rule = context.prompt, context.rule
+    row = Row(id="", inputs=dict.fromkeys(prompt.inputs, ""))
+    completion = read_completion(orjson.dumps(form.body()), judge_request(prompt, row, settings=JudgeSettings()))
+    answer = read_reply(prompt, completion)
+    if not isinstance(answer, Verdict):
+        return Outcome(score=None)
+    calibrated = rule.calibration is not None and prompt.scale.kind == "probability"
+    score = rule.calibration(answer.score) if calibrated and rule.calibration is not None else answer.score
+    return Outcome(score=answer.score, positive=score >= rule.threshold)
+
+
+def compare_outcomes(
+    export: Export, forms: Sequence[FormOfReply], outcomes: Sequence[Outcome], *, per_row: int
+) -> list[str]:
+    """Say which replies a tool scores or decides otherwise.
+
+    Args:
+        export: The export.
+        forms: The replies that were tried.
+        outcomes: What the tool made of each row with the first of them, and then of each.
+        per_row: How many of the outcomes are of rows.
+    """
+    if export.body["scores"] is None:
+        return ["the manifest says that the tool reads no reply, and it did"]
+    score_map, context = ScoreMap(**export.body["scores"]), export.context
+    problems: list[str] = []
+    first = our_outcome(context, forms[0])
+    for number, outcome in enumerate(outcomes[:per_row], start=1):
+        if problem := _difference(first, outcome, score_map, context.prompt):
+            problems.append(f"row {number}: {problem}")
+    for form, outcome in zip(forms, outcomes[per_row:], strict=True):
+        if problem := _difference(our_outcome(context, form), outcome, score_map, context.prompt):
+            problems.append(f"a reply ({form.name}): {problem}")
+    return problems
+
+
+def _difference(ours: Outcome, theirs: Outcome, score_map: ScoreMap, judge: JudgePrompt) -> str:
+    if ours.score is None:
+        return "" if theirs.score is None else f"has no verdict, and is scored {theirs.score:g}"
+    expected = score_map.tool_score(ours.score, judge.scale)
+    if theirs.score is None:
+        return f"is unscored ({theirs.said or 'without a word'}), not scored {expected:g}"
+    if abs(theirs.score - expected) > TOLERANCE:
+        return f"is scored {theirs.score:g}, not {expected:g}"
+    if theirs.positive is not None and theirs.positive != ours.positive and judge.scale.kind != "choice":
+        words = {True: "positive", False: "negative"}
+        return f"with the score {theirs.score:g} is decided {words[theirs.positive]}, not {words[bool(ours.positive)]}"
+    return ""
+
+
+def compare_settings(export: Export, sent: Mapping[str, Any], *, model: str) -> list[str]:  # Any: JSON
+    """Say what of a request, besides its messages, is not what the manifest says."""
+    wanted: dict[str, Any] | None = export.body.get("request")
+    if wanted is None:
+        return []
+    told = {name: value for name, value in sent.items() if name not in ("messages", "model")}
+    if "max_tokens" in wanted and _SAME_LIMIT in told and "max_tokens" not in told:
+        told["max_tokens"] = told.pop(_SAME_LIMIT)
+    left_out = set(export.body.get("leaves_out") or ())
+    problems: list[str] = []
+    if sent.get("model") != model:
+        problems.append(f"the model is {sent.get('model')!r}, not {model!r}")
+    for name, value in wanted.items():
+        if name in left_out:
+            if name in told and told[name] == value:
+                problems.append(f"{name} is sent, and declared as left out")
+        elif name not in told:
+            problems.append(f"{name} is not sent")
+        elif told[name] != value:
+            problems.append(f"{name} is {_short(told[name])}, not {_short(value)}")
+    for name, value in told.items():
+        if name not in wanted and not (name in _OF_NO_EFFECT and value == _OF_NO_EFFECT[name]):
+            problems.append(f"{name} is sent as {_short(value)}, and is no part of the request")
+    return problems
+
+
+def _short(value: object) -> str:
+    return orjson.dumps(value).decode()[:200]
+
+
+def compare_messages(export: Export, inputs: Mapping[str, str], sent: Sequence[Mapping[str, str]]) -> str:
+    """Say where the messages of one row first differ from ours; empty where they are equal."""
+    judge = export.judge
+    if not export.body["exact"]:
+        return _missing_text(export, judge, inputs, sent)
+    if export.body["own_fences"]:
+        messages = judge.messages(Row(id="", inputs=inputs))
+        return first_difference([{"role": m.role, "content": m.content} for m in messages], sent)
+    return first_difference(fill(template_messages(judge), inputs), sent)
+
+
+def first_difference(expected: Sequence[Mapping[str, str]], sent: Sequence[Mapping[str, str]]) -> str:
+    """Say where two lists of messages first differ; empty where they are equal."""
+    expected_roles = [message["role"] for message in expected]
+    roles = [message.get("role") for message in sent]
+    if roles != expected_roles:
+        return f"the roles are {roles}, not {expected_roles}"
+    for number, (ours, theirs) in enumerate(zip(expected, sent, strict=True), start=1):
+        a, b = ours["content"], _text(theirs.get("content"))
+        if a != b:
+            at = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+            return f"message {number} ({ours['role']}) at character {at}: {b[at : at + 40]!r}, not {a[at : at + 40]!r}"
+    return ""
+
+
+def _text(content: Any) -> str:  # Any: JSON
+    """Return a content as text; clients may send it as a list of parts."""
+    if isinstance(content, list):
+        return "".join(str(part.get("text", "")) if isinstance(part, dict) else "" for part in content)
+    return str(content)
+
+
+def _missing_text(
+    export: Export, judge: JudgePrompt, inputs: Mapping[str, str], sent: Sequence[Mapping[str, str]]
+) -> str:
+    """Say what of the judge does not stand in what the tool sends."""
+    sent_text = "\n".join(_text(message.get("content")) for message in sent)
+    texts = export.body["carries"]
+    if texts is None:
+        texts = [*(text.strip() for text in judge.system.split(CRITERIA_PLACE)), judge.criteria.strip()]
+    for text in texts:
+        if text not in sent_text:
+            return f"the judge's text {text[:60]!r} does not arrive unaltered"
+    for name in judge.inputs:
+        if inputs[name] not in sent_text:
+            return f"the row's {name} {inputs[name][:60]!r} does not arrive unaltered"
+    return ""

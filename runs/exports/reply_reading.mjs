@@ -1,0 +1,498 @@
+// Read a verdict out of a reply: `judges/reply_reading.py` of Judgewright in JavaScript, function by function.
+// Both pass the same table of cases. Python's white space, words and lines are not JavaScript's, so they are spelled
+// out here.
+
+const MAX_REPLY = 1 << 20; // characters
+const MAX_OBJECTS = 200; // opening braces at which an object is tried
+const MAX_DEPTH = 900; // objects and lists in each other
+
+const ENDS = {
+  stop: ['', 'stop', 'stop_sequence', 'stop_sequences', 'eos', 'eos_token', 'endoftext', 'end_turn', 'end_of_turn',
+    'complete', 'completed', 'done', 'finish', 'finished'],
+  length: ['length', 'max_tokens', 'max_output_tokens', 'max_length', 'model_length'],
+  content_filter: ['content_filter', 'content_filtered', 'safety', 'recitation', 'blocklist', 'prohibited_content',
+    'spii', 'refusal', 'sensitive', 'error_toxic'],
+  tool_calls: ['tool_calls', 'tool_call', 'tool_use', 'function_call'],
+};
+const FINISHES = new Map(Object.entries(ENDS).flatMap(([end, words]) => words.map((word) => [word, end])));
+
+const S = '\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000';
+const W = '[\\p{L}\\p{N}_]';
+const EDGE = `(?:(?<=${W})(?!${W})|(?<!${W})(?=${W}))`;
+const MARK = `${S}"'*_\`\\[\\](){}\u201c\u201d\u2018\u2019\u00ab\u00bb`;
+const NUMBER = () => `-?${atomic('[0-9]{1,9}')}${atomic('(?:\\.[0-9]{1,9})?')}`;
+const SCORE_WORDS = ['score', 'grade', 'rating', 'verdict', 'label', 'answer'];
+const ONE = ['yes', 'true', '1', 'positive'];
+const ZERO = ['no', 'false', '0', 'negative'];
+
+let names = 0;
+
+/** Write a pattern that gives nothing back once it has matched. */
+function atomic(pattern) {
+  names += 1;
+  return `(?=(?<kept${names}>${pattern}))\\k<kept${names}>`;
+}
+
+const marks = () => atomic(`[${MARK}]{0,40}`);
+const regex = (pattern, flags = 'iu') => new RegExp(pattern, flags);
+const escaped = (text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+const strip = (text, set = S) => text.replace(regex(`^[${set}]+`, 'u'), '').replace(regex(`[${set}]+$`, 'u'), '');
+const words = (text) => text.split(regex(`[${S}]+`, 'u')).filter(Boolean);
+const folded = (text) => text.toUpperCase().toLowerCase();
+
+export class Unreadable extends Error {
+  constructor(message, reason = 'parse') {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+/** What a reply says that ended as the endpoint says: { score, parser, rationale }; throws Unreadable. */
+export function readReply(text, form, finishReason = '', refusal = null) {
+  const word = strip(finishReason).toLowerCase();
+  const ending = FINISHES.get(word) ?? word;
+  if (refusal || ending === 'content_filter') {
+    throw new Unreadable(refusal || 'content filter', 'refused');
+  }
+  if (ending === 'length') {
+    throw new Unreadable('the reply was cut off at its limit of tokens', 'truncated');
+  }
+  if (ending === 'tool_calls') {
+    throw new Unreadable('the reply calls a tool instead of answering in its text; none was offered');
+  }
+  if (ending !== 'stop') {
+    throw new Unreadable(`the reply ended by '${ending}', which does not say that it is whole`, 'endpoint');
+  }
+  return readText(text ?? '', form);
+}
+
+export function readText(whole, form) {
+  if (whole.length > MAX_REPLY && [...whole].length > MAX_REPLY) {
+    throw new Unreadable('a reply of more than a million characters is not read');
+  }
+  const text = withoutThinking(whole);
+  const objects = findObjects(text, form.scores);
+  const unsure = objects.cut || (objects.broken && form.json);
+  let reading = null;
+  if (objects.body && !unsure) {
+    reading = readObject(objects.body, form);
+  }
+  const inProse = !objects.body && !objects.some;
+  if (inProse && !(form.json && /[{}]/.test(text))) {
+    reading = readProse(text, form);
+  }
+  if (!reading) {
+    throw new Unreadable(`no verdict in ${JSON.stringify(text.slice(0, 120))}`);
+  }
+  const { score } = reading;
+  if (!(form.low <= score && score <= form.high) || (form.kind !== 'probability' && !Number.isInteger(score))) {
+    throw new Unreadable(`score ${score} is outside ${form.low}..${form.high}`);
+  }
+  return reading;
+}
+
+function withoutThinking(text) {
+  let at = 0;
+  const tag = /<\/?think(?:ing)?>/i.exec(text);
+  if (tag && tag[0][1] === '/' && count(text.slice(0, tag.index), '{') === count(text.slice(0, tag.index), '}')) {
+    at = tag.index + tag[0].length;
+  }
+  for (;;) {
+    const opened = regex(`^[${S}]*<think(?:ing)?>`).exec(text.slice(at));
+    if (!opened) {
+      return strip(text.slice(at));
+    }
+    const inner = at + opened[0].length;
+    const closed = /<\/think(?:ing)?>/i.exec(text.slice(inner));
+    if (!closed) {
+      return '';
+    }
+    at = inner + closed.index + closed[0].length;
+  }
+}
+
+const count = (text, letter) => text.split(letter).length - 1;
+
+function findObjects(text, scores) {
+  const opened = (start, end) => count(text.slice(start, end), '{') - count(text.slice(start, end), '}');
+  const found = { body: null, some: false, broken: false, cut: false };
+  let [depth, at] = [0, 0];
+  for (let tried = 0; tried < MAX_OBJECTS; tried += 1) {
+    const start = text.indexOf('{', at);
+    if (start < 0) {
+      return found;
+    }
+    depth = Math.max(0, depth + opened(at, start));
+    const parsed = new Json(text.slice(start)).parse();
+    if (parsed.tooDeep) {
+      return { ...found, cut: true };
+    }
+    at = start + parsed.length;
+    if (parsed.failed) {
+      depth = Math.max(0, depth + opened(start, at));
+    }
+    if (parsed.failed || parsed.constant || depth) {
+      found.broken = true;
+      continue;
+    }
+    found.some = true;
+    const body = parsed.value;
+    for (const name of scores) {
+      const inner = name.includes('.') && !body.has(name) ? nested(body, name) : null;
+      if (inner !== null) {
+        body.set(name, inner);
+      }
+    }
+    if (scores.some((name) => body.has(name))) {
+      [found.body, found.broken] = [body, false];
+    }
+  }
+  return { ...found, cut: text.indexOf('{', at) >= 0 };
+}
+
+/** JSON as Python's decoder reads it: control characters in strings, NaN told, and where it failed. */
+class Json {
+  constructor(text) {
+    this.text = text;
+    this.at = 0;
+    this.constant = false;
+  }
+
+  parse() {
+    try {
+      const value = this.value(0);
+      return { value, length: this.at, constant: this.constant };
+    } catch (problem) {
+      if (problem instanceof Failed) {
+        return problem.tooDeep ? { tooDeep: true } : { failed: true, length: Math.max(1, problem.at) };
+      }
+      throw problem;
+    }
+  }
+
+  space() {
+    while (' \t\n\r'.includes(this.text[this.at] ?? 'x')) {
+      this.at += 1;
+    }
+  }
+
+  value(depth) {
+    if (depth > MAX_DEPTH) {
+      throw new Failed(this.at, true);
+    }
+    const letter = this.text[this.at];
+    if (letter === '{') {
+      return this.object(depth);
+    }
+    if (letter === '[') {
+      return this.list(depth);
+    }
+    if (letter === '"') {
+      return this.string();
+    }
+    for (const [word, value] of [['null', null], ['true', true], ['false', false]]) {
+      if (this.text.startsWith(word, this.at)) {
+        this.at += word.length;
+        return value;
+      }
+    }
+    const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?/y;
+    number.lastIndex = this.at;
+    const match = number.exec(this.text);
+    if (match) {
+      this.at += match[0].length;
+      return Number(match[0]);
+    }
+    for (const word of ['NaN', 'Infinity', '-Infinity']) {
+      if (this.text.startsWith(word, this.at)) {
+        this.at += word.length;
+        this.constant = true;
+        return null;
+      }
+    }
+    throw new Failed(this.at);
+  }
+
+  object(depth) {
+    const pairs = [];
+    this.at += 1;
+    this.space();
+    if (this.text[this.at] === '}') {
+      this.at += 1;
+      return withDoubles(pairs);
+    }
+    for (;;) {
+      if (this.text[this.at] !== '"') {
+        throw new Failed(this.at);
+      }
+      const name = this.string();
+      this.space();
+      this.expect(':');
+      this.space();
+      pairs.push([name, this.value(depth + 1)]);
+      this.space();
+      if (this.text[this.at] === '}') {
+        this.at += 1;
+        return withDoubles(pairs);
+      }
+      this.expect(',');
+      this.space();
+    }
+  }
+
+  list(depth) {
+    const values = [];
+    this.at += 1;
+    this.space();
+    if (this.text[this.at] === ']') {
+      this.at += 1;
+      return values;
+    }
+    for (;;) {
+      values.push(this.value(depth + 1));
+      this.space();
+      if (this.text[this.at] === ']') {
+        this.at += 1;
+        return values;
+      }
+      this.expect(',');
+      this.space();
+    }
+  }
+
+  expect(letter) {
+    if (this.text[this.at] !== letter) {
+      throw new Failed(this.at);
+    }
+    this.at += 1;
+  }
+
+  string() {
+    const plain = { '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
+    const begin = this.at;
+    let value = '';
+    for (let at = begin + 1; ; at += 1) {
+      const letter = this.text[at];
+      if (letter === undefined || (letter === '\\' && at + 1 >= this.text.length)) {
+        throw new Failed(begin);
+      }
+      if (letter === '"') {
+        this.at = at + 1;
+        return value;
+      }
+      if (letter !== '\\') {
+        value += letter;
+        continue;
+      }
+      at += 1;
+      const escape = this.text[at];
+      const code = this.text.slice(at + 1, at + 5);
+      if (escape === 'u') {
+        if (!/^[0-9a-fA-F]{4}$/.test(code)) {
+          throw new Failed(at);
+        }
+        value += String.fromCharCode(Number.parseInt(code, 16));
+        at += 4;
+      } else if (Object.hasOwn(plain, escape)) {
+        value += plain[escape];
+      } else {
+        throw new Failed(at - 1);
+      }
+    }
+  }
+}
+
+class Failed extends Error {
+  constructor(at, tooDeep = false) {
+    super('no JSON');
+    this.at = at;
+    this.tooDeep = tooDeep;
+  }
+}
+
+/** The values of a field that stands more than once in an object, with different values. */
+class Twice {}
+
+function withDoubles(pairs) {
+  const body = new Map(pairs);
+  for (const [name, value] of pairs) {
+    if (!same(value, body.get(name))) {
+      body.set(name, new Twice());
+    }
+  }
+  return body;
+}
+
+function same(one, other) {
+  if (one instanceof Map && other instanceof Map) {
+    return one.size === other.size && [...one].every(([name, value]) => other.has(name) && same(value, other.get(name)));
+  }
+  if (Array.isArray(one) && Array.isArray(other)) {
+    return one.length === other.length && one.every((value, at) => same(value, other[at]));
+  }
+  return one === other;
+}
+
+function nested(body, path) {
+  return path.split('.').reduce((inner, name) => (inner instanceof Map ? inner.get(name) ?? null : null), body);
+}
+
+function readObject(body, form) {
+  const name = form.scores.find((one) => body.has(one));
+  if (body.get(name) instanceof Twice) {
+    throw new Unreadable(`the field '${name}' stands more than once in the reply, with different values`);
+  }
+  const score = gradeOf(form, body.get(name));
+  const texts = form.texts.map((field) => (body.has(field) ? body.get(field) : nested(body, field)));
+  const rationale = texts.filter((text) => typeof text === 'string').join('\n');
+  return score === null ? null : { score, parser: 'json', rationale };
+}
+
+const LINES = /\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/;
+
+function splitLines(text) {
+  const lines = text.split(LINES);
+  return lines.at(-1) === '' ? lines.slice(0, -1) : lines;
+}
+
+function readProse(whole, form) {
+  let text = whole;
+  const lines = splitLines(text);
+  if (text.startsWith('```') && lines.length > 2 && strip(lines.at(-1)) === '```') {
+    text = strip(lines.slice(1, -1).join('\n'));
+  }
+  text = text.replace(/\r\n?/g, '\n');
+  const value = () => valuePattern(form);
+  if (form.mark) {
+    const written = marked(form, value, text);
+    if (written !== null) {
+      const score = written ? gradeOf(form, written) : null;
+      return score === null ? null : { score, parser: 'mark', rationale: text };
+    }
+  }
+  const line = last(linePattern(form), text);
+  const sentence = line ? null : last(sentencePattern(), text);
+  let [written, parser] = [null, 'whole'];
+  if (line) {
+    [written, parser] = [valueAfter(value, text, line.index + line[0].length), 'last'];
+  } else if (sentence) {
+    [written, parser] = [valueAfter(value, text, sentence.index + sentence[0].length), 'sentence'];
+  } else {
+    written = onlyValue(value, text);
+  }
+  const score = written === null ? null : gradeOf(form, written);
+  return score === null ? null : { score, parser, rationale: text };
+}
+
+function marked(form, value, text) {
+  if (form.mark !== 'between') {
+    if (last(linePattern(form), text)) {
+      return null; // a line with the name of a verdict says more than its place
+    }
+    const lines = splitLines(strip(text));
+    if (form.mark === 'last line') {
+      return lines.length ? onlyValue(value, lines.at(-1)) : null;
+    }
+    return lines.length ? valueAt(`^[${MARK}]{0,40}${value()}`, lines[0]) : null;
+  }
+  const [before, after] = [form.before, form.after].map((side) => words(side).map(escaped).join(`[${S}]+`));
+  const starts = regex(`^[\\p{L}\\p{N}]`, 'u').test(form.before) ? `(?<!${W})` : '';
+  const mark = last(regex(`${starts}${before}`, 'giu'), text);
+  if (!mark) {
+    return null;
+  }
+  const closed = after ? `[${MARK}.]{0,40}?${after}` : '';
+  return valueAt(`^[${MARK}]{0,40}${value()}${closed}`, text.slice(mark.index + mark[0].length)) ?? '';
+}
+
+const last = (pattern, text) => [...text.matchAll(pattern)].at(-1) ?? null;
+const valueAt = (pattern, text) => regex(pattern).exec(text)?.groups.value ?? null;
+
+function linePattern(form) {
+  const taken = [...form.texts, ...form.confidences];
+  const all = new Set([...form.scores, ...SCORE_WORDS.filter((word) => !taken.includes(word))]);
+  const named = [...all].sort((one, other) => other.length - one.length).map((word) => escaped(word).replaceAll('_', '[ _]'));
+  const head =
+    `(?:^|(?<=\\n))${atomic('[ \\t>*_#`"\'\u201c\u2018\u00ab|\u2022(\\[+\\-]{0,40}')}(?:[0-9]{1,2}[.)]${atomic('[ \\t*_]{0,8}')})?` +
+    `(?:(?:the|my)${atomic('[ \\t*_]{1,8}')})?(?:(?:final|overall)${atomic('[ \\t*_]{1,8}')})?`;
+  return regex(`${head}(?:${named.join('|')})${atomic('[ \\t"\'*_`\\])\u201d\u2019\u00bb]{0,40}')}[:=\uff1a]`, 'giu');
+}
+
+function sentencePattern() {
+  const gap = () => atomic(`[${S}*_]{1,8}`);
+  return regex(
+    `(?<!${W})(?:the|my|final|overall)${gap()}(?:score|grade|rating|verdict)${gap()}is(?!${W}):?`,
+    'giu',
+  );
+}
+
+function valueAfter(value, text, at) {
+  const rest = text.slice(at).split('\n', 1)[0];
+  if (!strip(rest, ' \\t*_`')) {
+    const next = text.slice(at + rest.length).replace(regex(`^[${S}]+`, 'u'), '');
+    return onlyValue(value, next.split('\n', 1)[0]);
+  }
+  return valueAt(`^[${MARK}]{0,40}${value()}`, words(rest).join(' '));
+}
+
+function onlyValue(value, text) {
+  return valueAt(`^[${MARK}]{0,40}${value()}${marks()}\\.?${marks()}$`, text);
+}
+
+function valuePattern(form) {
+  const labels = form.kind === 'probability' ? [] : form.labels.map((label) => words(label).join(' '));
+  const usual = form.kind === 'binary' ? ['yes', 'no', 'true', 'false', '1', '0'] : [];
+  const all = [...new Set([...labels, ...usual])].sort((one, other) => other.length - one.length);
+  const value = all.map(escaped).join('|') || NUMBER();
+  const end =
+    `(?!_{0,8}[\\p{L}\\p{N}]|[\\-+>=&^~\u00b0]|<(?!/?[a-z])|\\.[0-9]` +
+    `|${marks()}(?:[?\uff1f/\uff0f\u2026\u2192]|\\\\?[%\u2030\uff05]|\\.\\.|[\\-=]>|[\\-\u2013\u2014\u2212~]{1,3}[${S}]?[0-9]|[,;][${S}]?[0-9]` +
+    `|[,;]?[${S}]?(?:to|or)${EDGE}|(?:of|out[${S}]of|through|until|versus|vs|per[${S}]?cent)${EDGE}` +
+    `|(?:and[${S}]|[|][${S}]?)(?:a[${S}]half|${all.map(escaped).join('|') || NUMBER()})${EDGE}))`;
+  if (all.length) {
+    const alone = `(?![${S}](?!(?:because|since|as)${EDGE})[\\p{L}\\p{Nl}\\p{No}])`;
+    const phrase = (word) => word.toLowerCase() === 'no' || ([...word].length === 1 && /^\p{L}$/u.test(word));
+    return `(?<value>${all.map((word) => escaped(word) + (phrase(word) ? alone : '')).join('|')})${end}`;
+  }
+  const top = `${marks()}(?:[/\uff0f]|(?:out[${S}])?of${EDGE})${marks()}${form.high}`;
+  return `(?<value>${value})(?:${top}${end}|${renamed(end)})`;
+}
+
+/** Write a pattern again whose groups have other names. */
+function renamed(pattern) {
+  names += 1;
+  return pattern.replaceAll('<kept', `<kept${names}x`);
+}
+
+function gradeOf(form, value) {
+  const { kind, labels } = form;
+  if (typeof value === 'string') {
+    const word = strip(value);
+    const places = labels.flatMap((label, at) => (folded(label) === folded(word) ? [at] : []));
+    if (places.length === 1) {
+      return places[0];
+    }
+    if (labels.includes(word)) {
+      return labels.indexOf(word);
+    }
+    if (kind === 'choice' || (kind === 'graded' && labels.length)) {
+      return null;
+    }
+    if (kind === 'binary') {
+      const plain = word.toLowerCase();
+      return ONE.includes(plain) ? 1 : ZERO.includes(plain) ? 0 : null;
+    }
+    return regex(`^${NUMBER()}$`, 'u').test(word) ? Number(word) : null;
+  }
+  if (typeof value === 'boolean') {
+    return kind === 'binary' ? Number(value) : null;
+  }
+  if (typeof value === 'number' && Number.isFinite(value) && kind !== 'choice') {
+    if (kind === 'graded' && labels.length) {
+      const place = labels.indexOf(String(Number(value.toPrecision(6))));
+      return place < 0 ? null : place;
+    }
+    return value;
+  }
+  return null;
+}
