@@ -1,7 +1,7 @@
 """Read a verdict out of a reply's text, with Python's standard library alone.
 
 Judgewright reads replies with this file, and a Python export carries it as it stands: no tool reads a reply in another
-way. `runs/exports/reply_reading.mjs` is the same in JavaScript; both pass the cases of `tests/judges/reply_cases.py`.
+way. `runs/exports/reply_reading.mjs` is the same in JavaScript; both pass `tests/runs/exports/test_reply_reading.py`.
 
 JSON decides first: the last top-level object with the form's score field, and then nothing around it is read.
 In prose the last line that names a verdict decides, because a reply may quote the row, the scale or its own draft

@@ -1,4 +1,4 @@
-"""Gather what an export says of a judge, write it, load it in its tool, and store it in the tool's registry."""
+"""Gather what an export says of a judge, write it, verify it in its tool, and store it in the tool's registry."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 from ...judges import InputError, JudgePrompt
 from ..config.environment import Environment
+from ..config.options import RowOptions
 from ..config.tools_file import EXAMPLE, ToolEntry, hide_password, read_tools
 from ..exports import (
     TARGETS,
@@ -22,11 +23,23 @@ from ..exports import (
     verify_export,
     write_export,
 )
+from ..store.run_config import read_rows
 from ..store.workspace import Workspace
 from .gate_decision import provenance, verification
 
 CONFIGURED = ""
 """In place of a registry's address: the one of the user's `tools.yaml`."""
+MOST_ROWS = 100
+"""Of a person's own rows."""
+
+
+def read_inputs(prompt: JudgePrompt, data: Path) -> list[Mapping[str, str]]:
+    """Return the inputs of the first rows of a data file.
+
+    Raises:
+        InputError: The file cannot be read, or lacks an input.
+    """
+    return [row.inputs for row in read_rows(prompt, data, RowOptions(limit=MOST_ROWS)).rows]
 
 
 def export_context(workspace: Workspace, prompt: JudgePrompt) -> ExportContext:

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from ...judges import InputError
-from ..actions.export import CONFIGURED, export_context, hand_over, tool_entry
+from ..actions.export import CONFIGURED, MOST_ROWS, export_context, hand_over, read_inputs, tool_entry
 from ..config.environment import read_environment
 from ..exports import TARGETS, Verification, build_manifest, read_export, verify_export
 from ..store.workspace import Workspace
@@ -137,7 +137,7 @@ def _say_written(body: Mapping[str, object], out: Path | None) -> None:
 
 
 def _say_verified(report: Verification) -> None:
-    say(f"{report.judge} in {inline(report.tool)}: {report.rows} rows rendered, {report.replies} replies read")
+    say(f"{report.judge} in {inline(report.tool)}: {report.rows} rows sent, {report.replies} forms of reply read")
     for kind, lines in (("problem", report.problems), ("declared", report.differences), ("note", report.notes)):
         for line in lines:
             say(f"  {kind}: {inline(line)}")
@@ -150,18 +150,29 @@ def _say_verified(report: Verification) -> None:
 @click.option(
     "--with", "interpreter", help="The Python, or node, that has the tool [default: that of tools.yaml, or this one]."
 )
+@click.option("--rows", type=click.Path(path_type=Path, exists=True), help=f"Ask about its first {MOST_ROWS} rows too.")
+@click.option("--as-written", is_flag=True, help="Run the files of another version as they are; you trust their code.")
 @json_option
-def verify(path: Path, target: str | None, interpreter: str | None, as_json: bool) -> None:
-    """Load an export in the real tool, render rows that are hard to render, and read replies back.
+def verify(
+    path: Path, target: str | None, interpreter: str | None, rows: Path | None, as_written: bool, as_json: bool
+) -> None:
+    """Load an export in the real tool and let it ask an endpoint on this machine; compare requests, scores, decisions.
 
-    Exits 0 where the tool sends what Judgewright would, or what the manifest declares; 1 where it does not.
+    Exits 0 where the tool does what Judgewright would, or what the manifest declares; 1 where it does not.
     """
-    written_for = read_export(path).body["target"]
+    export = read_export(path)
+    written_for = export.body["target"]
     if target and target != written_for:
         raise InputError(f"{path} was written for {written_for}, not for {target}")
     if interpreter is None and written_for in TARGETS:
         interpreter = tool_entry(read_environment(), TARGETS[written_for]).program
-    report = verify_export(path, TARGETS, interpreter=interpreter)
+    report = verify_export(
+        path,
+        TARGETS,
+        interpreter=interpreter,
+        rows=read_inputs(export.judge, rows) if rows is not None else (),
+        as_written=as_written,
+    )
     if as_json:
         say_json({"passed": report.passed, **asdict(report)})
     else:

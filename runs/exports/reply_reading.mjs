@@ -362,51 +362,65 @@ function readProse(whole, form) {
     text = strip(lines.slice(1, -1).join('\n'));
   }
   text = text.replace(/\r\n?/g, '\n');
-  const value = () => valuePattern(form);
+  const patterns = patternsOf(form);
   if (form.mark) {
-    const written = marked(form, value, text);
+    const written = marked(form, patterns, text);
     if (written !== null) {
       const score = written ? gradeOf(form, written) : null;
       return score === null ? null : { score, parser: 'mark', rationale: text };
     }
   }
-  const line = last(linePattern(form), text);
-  const sentence = line ? null : last(sentencePattern(), text);
+  const line = last(patterns.line, text);
+  const sentence = line ? null : last(SENTENCE, text);
   let [written, parser] = [null, 'whole'];
   if (line) {
-    [written, parser] = [valueAfter(value, text, line.index + line[0].length), 'last'];
+    [written, parser] = [valueAfter(patterns, text, line.index + line[0].length), 'last'];
   } else if (sentence) {
-    [written, parser] = [valueAfter(value, text, sentence.index + sentence[0].length), 'sentence'];
+    [written, parser] = [valueAfter(patterns, text, sentence.index + sentence[0].length), 'sentence'];
   } else {
-    written = onlyValue(value, text);
+    written = valueAt(patterns.only, text);
   }
   const score = written === null ? null : gradeOf(form, written);
   return score === null ? null : { score, parser, rationale: text };
 }
 
-function marked(form, value, text) {
+const made = new WeakMap();
+
+/** The patterns of a form of reply, made once. */
+function patternsOf(form) {
+  if (!made.has(form)) {
+    const start = `^[${MARK}]{0,40}`;
+    const [before, after] = [form.before, form.after].map((side) => words(side).map(escaped).join(`[${S}]+`));
+    const apart = /^[\p{L}\p{N}]/u.test(form.before) ? `(?<!${W})` : '';
+    const closed = after ? `[${MARK}.]{0,40}?${after}` : '';
+    made.set(form, {
+      line: linePattern(form),
+      first: regex(start + valuePattern(form)),
+      only: regex(`${start}${valuePattern(form)}${marks()}\\.?${marks()}$`),
+      mark: before && regex(apart + before, 'giu'),
+      marked: regex(start + valuePattern(form) + closed),
+    });
+  }
+  return made.get(form);
+}
+
+function marked(form, patterns, text) {
   if (form.mark !== 'between') {
-    if (last(linePattern(form), text)) {
+    if (last(patterns.line, text)) {
       return null; // a line with the name of a verdict says more than its place
     }
     const lines = splitLines(strip(text));
     if (form.mark === 'last line') {
-      return lines.length ? onlyValue(value, lines.at(-1)) : null;
+      return lines.length ? valueAt(patterns.only, lines.at(-1)) : null;
     }
-    return lines.length ? valueAt(`^[${MARK}]{0,40}${value()}`, lines[0]) : null;
+    return lines.length ? valueAt(patterns.first, lines[0]) : null;
   }
-  const [before, after] = [form.before, form.after].map((side) => words(side).map(escaped).join(`[${S}]+`));
-  const starts = regex(`^[\\p{L}\\p{N}]`, 'u').test(form.before) ? `(?<!${W})` : '';
-  const mark = last(regex(`${starts}${before}`, 'giu'), text);
-  if (!mark) {
-    return null;
-  }
-  const closed = after ? `[${MARK}.]{0,40}?${after}` : '';
-  return valueAt(`^[${MARK}]{0,40}${value()}${closed}`, text.slice(mark.index + mark[0].length)) ?? '';
+  const mark = last(patterns.mark, text);
+  return mark && (valueAt(patterns.marked, text.slice(mark.index + mark[0].length)) ?? '');
 }
 
 const last = (pattern, text) => [...text.matchAll(pattern)].at(-1) ?? null;
-const valueAt = (pattern, text) => regex(pattern).exec(text)?.groups.value ?? null;
+const valueAt = (pattern, text) => pattern.exec(text)?.groups.value ?? null;
 
 function linePattern(form) {
   const taken = [...form.texts, ...form.confidences];
@@ -418,25 +432,19 @@ function linePattern(form) {
   return regex(`${head}(?:${named.join('|')})${atomic('[ \\t"\'*_`\\])\u201d\u2019\u00bb]{0,40}')}[:=\uff1a]`, 'giu');
 }
 
-function sentencePattern() {
-  const gap = () => atomic(`[${S}*_]{1,8}`);
-  return regex(
-    `(?<!${W})(?:the|my|final|overall)${gap()}(?:score|grade|rating|verdict)${gap()}is(?!${W}):?`,
-    'giu',
-  );
-}
+const GAP = `[${S}*_]{1,8}`;
+const SENTENCE = regex(
+  `(?<!${W})(?:the|my|final|overall)${atomic(GAP)}(?:score|grade|rating|verdict)${atomic(GAP)}is(?!${W}):?`,
+  'giu',
+);
 
-function valueAfter(value, text, at) {
+function valueAfter(patterns, text, at) {
   const rest = text.slice(at).split('\n', 1)[0];
   if (!strip(rest, ' \\t*_`')) {
     const next = text.slice(at + rest.length).replace(regex(`^[${S}]+`, 'u'), '');
-    return onlyValue(value, next.split('\n', 1)[0]);
+    return valueAt(patterns.only, next.split('\n', 1)[0]);
   }
-  return valueAt(`^[${MARK}]{0,40}${value()}`, words(rest).join(' '));
-}
-
-function onlyValue(value, text) {
-  return valueAt(`^[${MARK}]{0,40}${value()}${marks()}\\.?${marks()}$`, text);
+  return valueAt(patterns.first, words(rest).join(' '));
 }
 
 function valuePattern(form) {

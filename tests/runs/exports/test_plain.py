@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges import DecisionRule, InputError, JudgePrompt, Platt, Registry, load_prompt
+from judgewright.runs.actions.export import read_inputs
 from judgewright.runs.exports import (
     TARGETS,
     ExportContext,
@@ -78,7 +79,8 @@ def test_rows_of_ones_own_are_asked_about(tmp_path: Path, context) -> None:
     """Besides the hostile ones, and compared as they are."""
     write_export(context(shipped("groundedness")), TARGETS["python"], tmp_path / "out")
     rows = [{"source": "The hotel has 44 rooms.", "statement": "It has 44 rooms.", "label": "1"}]
-    found = verify_export(tmp_path / "out", TARGETS, rows=rows)
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = verify_export(tmp_path / "out", TARGETS, rows=read_inputs(shipped("groundedness"), tmp_path / "rows.jsonl"))
     assert (found.rows, found.problems) == (9, ())
 
 

@@ -1,0 +1,151 @@
+"""One table of replies, read by us, by the module of an export and by the reader in JavaScript."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from judgewright.judges import JudgePrompt, OutputScale, Registry
+from judgewright.runs.exports import TARGETS, ExportContext
+from judgewright.runs.exports.compare import our_outcome
+from judgewright.runs.exports.reply_forms import FormOfReply, reply_forms, write_verdict
+
+READER = Path(__file__).resolve().parents[3] / "runs" / "exports" / "reply_reading.mjs"
+
+WITH_A_VERDICT = {
+    *("in a fence", "in a fence without a language", "after a sentence", "before a sentence", "after thinking"),
+    *("after thinking in another tag", "after thinking whose opening tag is missing", "a draft, then a verdict"),
+    *("a verdict, twice", "line breaks of Windows", "a mark of the byte order", "two thousand words", "in a list"),
+    *("in quotation marks", "the value alone", "the value in bold, with a full stop", "a line with the verdict"),
+    *("two lines with a verdict", "a sentence with the verdict", "a value out of so many", "a field twice, alike"),
+    *("the value as text", "the value with white space", "the value as a float", "the value in other letters"),
+    *("fields that nobody asked for", "half a letter", "a comment", "two objects, the first with the value"),
+}
+"""Forms that give the highest of 0 to 3, where JSON is asked for."""
+LOWEST = {"the verdict quoted in a text"}
+"""What gives the lowest: the object's own field, and not the one that its text quotes."""
+
+
+def in_prose(scale: OutputScale, mark: str = "") -> JudgePrompt:
+    """A judge whose reply is no JSON."""
+    shipped = Registry().get("groundedness")
+    return replace(shipped, reply="Say so.", reply_schema={}, reply_mark=mark, scale=scale)
+
+
+STARS = OutputScale(low=1, high=5, threshold=4)
+JUDGES = [
+    *map(Registry().get, ("groundedness", "answerability", "routing", "diras_probability")),
+    in_prose(OutputScale()),
+    in_prose(OutputScale(kind="binary", labels=("FAIL", "PASS"), threshold=1.0), "start"),
+    in_prose(OutputScale(kind="graded", labels=("F", "D", "C", "B", "A"), threshold=2.0), "last line"),
+    in_prose(STARS, "[[...]]"),
+    in_prose(STARS, "Bewertung: ..."),
+    in_prose(STARS, "<stars>...</stars>"),
+    in_prose(OutputScale(kind="choice", labels=("gut", "mäßig", "no good"), threshold=1.0)),
+    replace(Registry().get("groundedness"), reply_schema={"why": "text", "result.score": "score"}),
+    replace(
+        Registry().get("groundedness"),
+        scale=OutputScale(kind="graded", labels=("0", "0.5", "1"), threshold=1.0),
+        reply_schema={"score": "score"},
+    ),
+]
+
+
+def in_javascript(cases: list[tuple[JudgePrompt, FormOfReply]], folder: Path) -> list[float | None]:
+    """The scores that the reader in JavaScript gives, in one process."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed")
+    script = folder / "read.mjs"
+    script.write_text(f"""
+import {{ readFileSync }} from 'node:fs';
+import {{ readReply }} from {json.dumps(READER.as_uri())};
+const scores = [];
+const {{ forms, replies }} = JSON.parse(readFileSync(process.argv[2], 'utf8'));
+for (const [judge, text, ending, refusal] of replies) {{
+  try {{ scores.push(readReply(text, forms[judge], ending, refusal).score); }} catch (problem) {{
+    if (!problem.reason) throw problem;
+    scores.push(null);
+  }}
+}}
+console.log(JSON.stringify(scores));
+""")
+    told = []
+    for judge, form in cases:
+        ending = "tool_calls" if form.calls_tool else form.finish_reason
+        told.append([judge.version, form.content, ending, form.refusal])
+    forms = {judge.version: judge.reply_form for judge, _ in cases}
+    (folder / "cases.json").write_text(json.dumps({"forms": forms, "replies": told}))
+    ran = subprocess.run([node, script, folder / "cases.json"], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    return json.loads(ran.stdout)
+
+
+def ours(judge: JudgePrompt, form: FormOfReply) -> float | None:
+    """The score that Judgewright gives."""
+    return our_outcome(ExportContext(prompt=judge, rule=judge.rule, provenance={}), form).score
+
+
+def exported(judge: JudgePrompt, form: FormOfReply, modules: dict[str, dict]) -> float | None:
+    """The score that the module of an export gives to the endpoint's answer."""
+    if judge.version not in modules:
+        names: dict = {"__name__": __name__}  # where its dataclasses look for their module
+        context = ExportContext(prompt=judge, rule=judge.rule, provenance={})
+        exec(next(iter(TARGETS["python"].write(context).files.values())), names)
+        modules[judge.version] = names
+    try:
+        return modules[judge.version]["read_completion"](form.body())[0]
+    except ValueError:
+        return None
+
+
+def test_each_form_of_reply_says_what_a_person_would_say_that_it_says(tmp_path: Path) -> None:
+    """All three readers agree with the table above."""
+    judge = JUDGES[0]
+    forms = [form for form in reply_forms(judge) if not form.name.startswith("grade ")]
+    assert len({form.name for form in forms}) == len(forms) == 66
+    assert {form.name for form in forms} >= WITH_A_VERDICT | LOWEST
+    wanted = [3.0 if f.name in WITH_A_VERDICT else 0.0 if f.name in LOWEST else None for f in forms]
+    assert [(form.name, ours(judge, form)) for form in forms] == [
+        (form.name, score) for form, score in zip(forms, wanted, strict=True)
+    ]
+    modules: dict[str, dict] = {}
+    assert [exported(judge, form, modules) for form in forms] == wanted
+    assert in_javascript([(judge, form) for form in forms], tmp_path) == wanted
+
+
+PIECES = (
+    *("Score: ", "score", "{", "}", '"', ":", ",", "\n", "\r\n", " ", "**", "```", "```json\n", "<think>", "</think>"),
+    *("0", "1", "2", "3", "5", ".5", "-1", "/3", " out of 5", "PASS", "fail", "A", "yes", "no", "gut", "mäßig"),
+    *("The final score is ", "Bewertung: ", "[[", "]]", "<stars>", "</stars>", "null", "true", "NaN", "[", "]"),
+    *("\\u00e4", "\\", "confidence: ", "Overall Verdict = ", "no good", "to", "because", "why"),
+    *("–", "：", "\u2028", "\x1c", "\ufeff", "İ", "ß"),
+)
+
+
+def test_three_readers_read_every_judges_replies_alike(tmp_path: Path) -> None:
+    """Every form for thirteen judges, and two hundred replies each that were put together by chance."""
+    chance = random.Random(7)
+    cases = []
+    for judge in JUDGES:
+        forms = reply_forms(judge)
+        for _ in range(200):
+            pieces = [chance.choice(PIECES) for _ in range(chance.randrange(1, 9))]
+            if chance.random() < 0.5:
+                grade = chance.choice(judge.scale.levels or (0.5,))
+                pieces.insert(chance.randrange(len(pieces) + 1), write_verdict(judge, grade))
+            forms.append(FormOfReply(name="by chance", content="".join(pieces)))
+        cases += [(judge, form) for form in forms]
+    wanted = [ours(*case) for case in cases]
+    modules: dict[str, dict] = {}
+    assert sum(score is not None for score in wanted) > len(cases) // 4
+    for case, score, mine, script in zip(
+        cases, wanted, [exported(*case, modules) for case in cases], in_javascript(cases, tmp_path), strict=True
+    ):
+        assert (mine, script) == (score, score), (case[0].reply_form, case[1])
