@@ -228,9 +228,11 @@ def find_objects(text: str, names: Sequence[str]) -> FoundObjects:
 
 def _nested(body: Any, path: str) -> Any:  # Any: JSON from a model
     """Return what stands at a path such as `evaluation.score`; None where nothing does."""
+    inner: Any = body
     for name in path.split("."):
-        body = body.get(name) if isinstance(body, dict) else None
-    return body
+        found: dict[str, Any] | None = inner if isinstance(inner, dict) else None
+        inner = None if found is None else found.get(name)
+    return inner
 
 
 def _with_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:  # Any: JSON from a model

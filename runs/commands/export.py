@@ -137,7 +137,7 @@ def _say_written(body: Mapping[str, object], out: Path | None) -> None:
 
 
 def _say_verified(report: Verification) -> None:
-    say(f"{report.judge} in {inline(report.tool)}: {report.rows} rows sent, {report.replies} forms of reply read")
+    say(f"{report.judge} in {inline(report.tool)}: {report.rows} rows rendered, {report.replies} forms of reply read")
     for kind, lines in (("problem", report.problems), ("declared", report.differences), ("note", report.notes)):
         for line in lines:
             say(f"  {kind}: {inline(line)}")

@@ -98,7 +98,7 @@ def compare_settings(export: Export, sent: Mapping[str, Any], *, model: str) -> 
     told = {name: value for name, value in sent.items() if name not in ("messages", "model")}
     if "max_tokens" in wanted and _SAME_LIMIT in told and "max_tokens" not in told:
         told["max_tokens"] = told.pop(_SAME_LIMIT)
-    left_out = set(export.body.get("leaves_out") or ())
+    left_out: set[str] = set(export.body.get("leaves_out") or ())
     problems: list[str] = []
     if sent.get("model") != model:
         problems.append(f"the model is {sent.get('model')!r}, not {model!r}")
@@ -147,9 +147,14 @@ def first_difference(expected: Sequence[Mapping[str, str]], sent: Sequence[Mappi
 
 def _text(content: Any) -> str:  # Any: JSON
     """Return a content as text; clients may send it as a list of parts."""
-    if isinstance(content, list):
-        return "".join(str(part.get("text", "")) if isinstance(part, dict) else "" for part in content)
-    return str(content)
+    if not isinstance(content, list):
+        return str(content)
+    parts: list[Any] = content
+    texts: list[str] = []
+    for part in parts:
+        body: dict[str, Any] = part if isinstance(part, dict) else {}
+        texts.append(str(body.get("text", "")))
+    return "".join(texts)
 
 
 def _missing_text(

@@ -390,7 +390,7 @@ const made = new WeakMap();
 function patternsOf(form) {
   if (!made.has(form)) {
     const start = `^[${MARK}]{0,40}`;
-    const [before, after] = [form.before, form.after].map((side) => words(side).map(escaped).join(`[${S}]+`));
+    const [before, after] = [form.before, form.after].map(withAnyBlanks);
     const apart = /^[\p{L}\p{N}]/u.test(form.before) ? `(?<!${W})` : '';
     const closed = after ? `[${MARK}.]{0,40}?${after}` : '';
     made.set(form, {
@@ -402,6 +402,12 @@ function patternsOf(form) {
     });
   }
   return made.get(form);
+}
+
+/** Write one side of a mark as a pattern; there may be a blank before its colon, as in French. */
+function withAnyBlanks(mark) {
+  const pattern = words(mark.replace(/:$/, '')).map(escaped).join(`[${S}]+`);
+  return mark.endsWith(':') ? `${pattern}[${S}]*:` : pattern;
 }
 
 function marked(form, patterns, text) {

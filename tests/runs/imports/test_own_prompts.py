@@ -132,26 +132,24 @@ def test_what_the_words_leave_open_is_asked(path: Path, case: dict[str, Any]) ->
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
 def test_the_promptfoo_grader_reads_the_same(tmp_path: Path) -> None:
     """Its JavaScript gives the typical answers their grades, at every mark, path and named grade."""
-    cases: list[tuple[str, str, float]] = []
+    cases: list[tuple[str, object, str, float]] = []
     for path, case in CASES:
         prompt = added(path, case)
         if "output" in prompt.inputs:  # promptfoo sets it itself
             continue
         out = tmp_path / path.stem
         write_export(ExportContext(prompt=prompt, rule=prompt.rule, provenance={}), TARGETS["promptfoo"], out)
-        (grader,) = [file for file in out.iterdir() if file.suffix in (".js", ".mjs", ".cjs")]
-        code = grader.read_text(encoding="utf-8")
-        readable = code[code.index("function read(") :]
-        constants = "\n".join(re.findall(r"^const (?:[A-Z]+|\[[A-Z, ]+\]) = .*$", code, re.MULTILINE))
-        assert constants
-        (out / "read.mjs").write_text(f"{constants}\n{readable}\nexport {{ read }};\n", encoding="utf-8")
-        cases += [(str(out / "read.mjs"), reply, grade) for reply, grade in case["answers"]]
+        (grader,) = out.glob("*.grader.mjs")
+        form = re.search(r"^const REPLY_FORM = (.*);", grader.read_text(encoding="utf-8"), re.MULTILINE)
+        assert form is not None
+        reader = str(out / "reply_reading.mjs")
+        cases += [(reader, json.loads(form.group(1)), reply, grade) for reply, grade in case["answers"]]
     script = tmp_path / "run.mjs"
     script.write_text(
         "const found = [];\n"
-        f"for (const [file, reply, grade] of {json.dumps(cases)}) {{\n"
-        "  const { read } = await import(file);\n"
-        "  let score; try { score = read(reply).grade } catch (error) { score = String(error) }\n"
+        f"for (const [file, form, reply, grade] of {json.dumps(cases)}) {{\n"
+        "  const { readReply } = await import(file);\n"
+        "  let score; try { score = readReply(reply, form).score } catch (error) { score = String(error) }\n"
         "  if (score !== grade) found.push([file.split('/').at(-2), reply, grade, score]);\n"
         "}\nconsole.log(JSON.stringify(found));\n",
         encoding="utf-8",
