@@ -228,11 +228,12 @@ def find_objects(text: str, names: Sequence[str]) -> FoundObjects:
 
 def _nested(body: Any, path: str) -> Any:  # Any: JSON from a model
     """Return what stands at a path such as `evaluation.score`; None where nothing does."""
-    inner: Any = body
     for name in path.split("."):
-        found: dict[str, Any] | None = inner if isinstance(inner, dict) else None
-        inner = None if found is None else found.get(name)
-    return inner
+        try:
+            body = body[name]
+        except (KeyError, TypeError):  # not there, or no object
+            return None
+    return body
 
 
 def _with_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:  # Any: JSON from a model

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import orjson
 
@@ -149,12 +149,7 @@ def _text(content: Any) -> str:  # Any: JSON
     """Return a content as text; clients may send it as a list of parts."""
     if not isinstance(content, list):
         return str(content)
-    parts: list[Any] = content
-    texts: list[str] = []
-    for part in parts:
-        body: dict[str, Any] = part if isinstance(part, dict) else {}
-        texts.append(str(body.get("text", "")))
-    return "".join(texts)
+    return "".join(str(part.get("text", "")) for part in cast("list[dict[str, Any]]", content))
 
 
 def _missing_text(
