@@ -40,6 +40,9 @@ from ...optimize.options import GateOptions, SearchOptions, option_fields, spell
 from ...optimize.settings import require_reasons
 from ..config.options import PROPOSERS, OptimizeOptions, ProposerOptions, RowOptions, Via
 
+_RETIRED = ("ablate",)
+"""Options of earlier versions: their runs are still read."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunConfig(OptimizeOptions):
@@ -63,9 +66,9 @@ class RunConfig(OptimizeOptions):
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> RunConfig:  # Any: JSON
-        """Read what `to_json` wrote."""
-        values = dict(body)
-        for name, value in body.items():
+        """Read what `to_json` wrote, in this version or an earlier one."""
+        values = {name: value for name, value in body.items() if name not in _RETIRED}
+        for name, value in values.items():
             if isinstance(value, list):  # JSON has no tuples
                 values[name] = tuple(value)
         return cls(**values)

@@ -8,6 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from judgewright.judges import Registry
 from judgewright.optimize.options import GateOptions, SearchOptions, option_fields
 from judgewright.optimize.settings import RunSettings
 from judgewright.runs.cli import cli
@@ -96,3 +97,9 @@ def test_long_help_is_in_groups_and_shows_every_option(width: int) -> None:
         options = [option for option in inner.params if isinstance(option, click.Option) and not option.hidden]
         assert all(option.opts[0] in shown for option in options), command
         assert ("\nOptions:" in shown) == (len(options) + 1 < LONG), command
+
+
+def test_a_run_of_an_earlier_version_is_read() -> None:
+    """Options that are gone, such as `--ablate`, stand in the record of older runs."""
+    config = RunConfig(prompt=Registry().get("groundedness").to_yaml(), data="rows.jsonl", objective="x", model="m")
+    assert RunConfig.from_json({**config.to_json(), "ablate": "added"}) == config
