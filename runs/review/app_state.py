@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
-from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from ...judges import Benchmark, InputError, OutputScale
-from ...judges.metrics.reliability_bins import bins_of_verdicts
+from ...judges import InputError
+from ...optimize.events import RowsSplit
 from ...optimize.holdout.ledger import MAX_LOOKS, LookRecord
 from ...optimize.holdout.look_counting import LookRequest, requested_look
-from ..actions.bench_rows import BenchRows
-from ..actions.compare_runs import Comparison
-from ..actions.flips import Flips, flips_of, validation
 from ..actions.label import LabelSession
+from ..actions.row_pages import RowQuery, find_row_pages, make_row_pages, rows_to_read
 from ..actions.run_summary import RunSummary, read_run
 from ..actions.run_table import RunLine
 from ..actions.work_jobs import start_worker
 from ..config.environment import Environment
 from ..exports import ExportContext
-from ..reports.charts import reliability
 from ..store.jobs import Job, JobQueue
 from ..store.journal import RunRecord, get_run
 from ..store.ledger import HoldoutLedger
+from ..store.row_pages import RowPages
 from ..store.workspace import Workspace
 from .kept import Kept
 from .offers import Offer
+from .prepare import prepare
 
 if TYPE_CHECKING:
     from jinja2 import Environment as Templates
@@ -40,27 +39,24 @@ if TYPE_CHECKING:
 
 THREADS = 2
 """Threads that read: few and lasting, because each holds a connection to the database for as long as it lives."""
-KEPT_FLIPS = 4
-"""Runs whose flips are kept in memory, those looked at last."""
+READ_HERE = 5_000
+"""Rows up to which the server itself works out what is shown of them."""
+KEPT_LOOKS = 30
+"""Runs whose looks are kept in memory, those looked at last."""
 KEPT_LINES = 5_000
 """Lines of the table of runs."""
-KEPT_SLICES = 16
-"""Columns by whose values a judge was measured."""
 KEPT_EXPORTS = 8
 """Versions of judges that were looked at to be handed over."""
 KEPT_SESSIONS = 4
 """Annotators at queues, each with the queue's rows."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rows:
-    """What a run did to its validation rows: the flips, and the reliability curve as SVG."""
+class RowsWanted(Exception):
+    """Rows are to be read that are too many for the server itself; a process of its own does it, and then the page."""
 
-    flips: Flips
-    reliability: str | None
-    """None where the verdicts carry no probability."""
-    labels: OutputScale
-    """The scale that people labelled on."""
+    def __init__(self, query: RowQuery) -> None:
+        super().__init__(query)
+        self.query = query
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,9 +86,9 @@ class AppState:
         """Data files that were checked lately."""
         self._templates = templates
         self.lines = Kept[RunLine](KEPT_LINES)
-        self.bench_rows = Kept[BenchRows](KEPT_FLIPS)
-        self.slices = Kept[dict[str, Benchmark]](KEPT_SLICES)
-        self.comparisons = Kept[Comparison](KEPT_FLIPS)
+        self.kept_looks = Kept[Looks | None](KEPT_LOOKS)
+        self.preparing: dict[RowQuery, asyncio.Task[None]] = {}
+        """What processes of their own are working out."""
         self.sessions = Kept[tuple[LabelSession, tuple[str, ...]]](KEPT_SESSIONS)
         self.exports = Kept[ExportContext](KEPT_EXPORTS)
         self.offers = Kept[tuple[Offer, ...]](KEPT_EXPORTS)
@@ -100,7 +96,6 @@ class AppState:
         """Held from reading which row is next to keeping its label."""
         self._workers: list[subprocess.Popen[bytes]] = []
         self._workers_lock = Lock()
-        self._rows: OrderedDict[str, Rows] = OrderedDict()
         self._rows_lock = Lock()
 
     def render(self, template: str, **shown: Any) -> str:  # Any: whatever the template names
@@ -156,35 +151,49 @@ class AppState:
 
         None where the run has no holdout yet.
         """
-        if run.split is None:
+        split = run.split
+        if split is None:
             return None
-        holdout, ledger = run.split.seals["holdout"], HoldoutLedger(self.workspace.database)
+        key = (run.run_id, run.before.version, self.seal_stamp())
+        return self.kept_looks.get(key, lambda: self._count_looks(run, split))
+
+    def _count_looks(self, run: RunSummary, split: RowsSplit) -> Looks:
+        holdout, ledger = split.seals["holdout"], HoldoutLedger(self.workspace.database)
         request = LookRequest(holdout=holdout, run_id="", before=run.before.version, after="", purpose="gate", line="")
         look = requested_look(ledger.history(), request)
         left = max(0, MAX_LOOKS - look.number + 1)
         return Looks(records=ledger.looks(holdout), left=left, next_alpha=look.alpha)
 
-    def rows(self, run_id: str) -> Rows:
-        """Return a run's flips and reliability curve, from memory if the run was looked at lately.
+    def rows(self, kind: Literal["flips", "wrong", "slices", "compare"], *names: str) -> RowPages:
+        """Return what is shown of rows, of which a page reads what it needs; worked out now where it was not before.
 
         Raises:
-            InputError: The run has chosen no prompt yet, or its data have changed.
+            InputError: There are no such rows, or they have changed.
+            RowsWanted: It takes too long here; `prepare` does it.
         """
-        # One at a time: a second visitor waits for the first one's work rather than doing it again.
-        with self._rows_lock:
-            if run_id not in self._rows:
-                both = validation(self.workspace, self.read(run_id))
-                before, after = bins_of_verdicts(both.before), bins_of_verdicts(both.after) if both.after else []
-                drawn = reliability(before, after) if any(b.share.n for b in (*before, *after)) else None
-                labels = both.before.dataset.labels
-                self._rows[run_id] = Rows(flips=flips_of(both), reliability=drawn, labels=labels)
-            self._rows.move_to_end(run_id)
-            while len(self._rows) > KEPT_FLIPS:
-                self._rows.popitem(last=False)
-            return self._rows[run_id]
+        query = RowQuery(kind, names)
+        with self._rows_lock:  # a second visitor waits for the first one's work rather than doing it again
+            found = find_row_pages(self.workspace, query)
+            if found is None:
+                if rows_to_read(self.workspace, query) > READ_HERE:
+                    raise RowsWanted(query)
+                make_row_pages(self.workspace, query)
+                found = find_row_pages(self.workspace, query)
+        if found is None:
+            raise InputError("the rows changed while they were read", hint="look again")
+        return found
+
+    async def prepare(self, query: RowQuery) -> None:
+        """Work out in a process of its own what is shown of rows; visitors who want the same wait for the same one."""
+        task = self.preparing.get(query)
+        if task is None:
+            task = asyncio.create_task(prepare(self.root, query, self.environment.process_variables))
+            self.preparing[query] = task
+            task.add_done_callback(lambda _: self.preparing.pop(query, None))
+        await asyncio.shield(task)
 
     def seal_stamp(self) -> int:
-        """Return what changes when rows are sealed or opened: what is kept of rows is then made anew."""
+        """Return what changes when rows are sealed, opened or looked at."""
         return self.workspace.database.read("SELECT count(*) FROM ledger")[0][0] if self.workspace.exists else 0
 
     def writing(self) -> Workspace:

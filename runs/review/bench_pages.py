@@ -13,8 +13,7 @@ from ...judges import InputError
 from ...judges.metrics import CHOICE_METRICS
 from ...judges.metrics.reliability_bins import Bin
 from ...optimize.events import JudgeMeasured
-from ..actions.bench_rows import BenchRows, bench_rows, measure_slices
-from ..actions.run_rows import shown_rows
+from ..actions.row_pages import scale_of, wrong_row_of
 from ..actions.run_summary import RunSummary
 from ..reports.charts import confusion, reliability
 from ..store.bench_config import BenchConfig
@@ -50,22 +49,25 @@ def bench(state: AppState, run: RunSummary) -> Response:
 def rows(state: AppState, request: Request) -> Response:
     """Show the rows that the judge got wrong, narrowed as the query asks, and what could not be read."""
     run = state.read(request.path_params["run"])
-    measured, kept = _measured(run), rows_of(state, run)
+    measured, kept = _measured(run), state.rows("wrong", run.run_id)
     said = request.query_params
     asked = {name: said.get(name, "") for name in ("error", "column", "value")}
-    if asked["column"] not in {column.name for column in kept.columns}:
+    if asked["column"] not in {column["name"] for column in kept.head["columns"]}:
         asked |= {"column": "", "value": ""}
-    chosen = kept.only(error=asked["error"], column=asked["column"], value=asked["value"])
-    marks = marks_of(state, run, kept.labels)
+    cut = (asked["column"], asked["value"]) if asked["column"] else None
+    page = Paged(kept.chosen(error=asked["error"], cut=cut), said.get("page", "1"), ROWS_PER_PAGE)
+    labels = scale_of(kept.head)
+    marks = marks_of(state, run, labels)
     return HTMLResponse(
         state.render(
             "bench_rows.html",
             run=run,
             measured=measured,
-            rows=kept,
-            page=Paged(chosen, said.get("page", "1"), ROWS_PER_PAGE),
+            rows=kept.head,
+            labels=labels,
+            page=page,
+            shown=[wrong_row_of(body) for body in page.items],
             asked=asked,
-            errors=sorted({row.error for row in kept.wrong}),
             query=urlencode({name: value for name, value in asked.items() if value}),
             marks=marks.read(),
             marks_path=marks.path,
@@ -76,29 +78,18 @@ def rows(state: AppState, request: Request) -> Response:
 def slices(state: AppState, request: Request) -> Response:
     """Measure the judge on each value of a column."""
     run = state.read(request.path_params["run"])
-    measured, kept = _measured(run), rows_of(state, run)
-    column = request.query_params.get("column", "") or (kept.columns[0].name if kept.columns else "")
-    if kept.columns and column not in {one.name for one in kept.columns}:
+    measured, kept = _measured(run), state.rows("wrong", run.run_id)
+    columns = [column["name"] for column in kept.head["columns"]]
+    column = request.query_params.get("column", "") or (columns[0] if columns else "")
+    if columns and column not in columns:
         raise InputError(f"column {column!r} cuts the rows into no few parts")
-    tables: Json = {}
-    if column:
-        found = state.slices.get(
-            (run.run_id, state.seal_stamp(), column),
-            lambda: measure_slices(shown_rows(state.workspace, run), column),
-        )
-        tables = {value: part.to_json() for value, part in found.items()}
+    tables: Json = state.rows("slices", run.run_id, column).head["tables"] if column else {}
     brief = [name for name in (*BRIEF, *CHOICE_METRICS) if name in measured.benchmark["metrics"]]
     return HTMLResponse(
         state.render(
-            "bench_slices.html", run=run, measured=measured, rows=kept, column=column, tables=tables, brief=brief
+            "bench_slices.html", run=run, measured=measured, rows=kept.head, column=column, tables=tables, brief=brief
         )
     )
-
-
-def rows_of(state: AppState, run: RunSummary) -> BenchRows:
-    """Return what is kept of a benchmark's rows, from memory if it was looked at lately."""
-    key = (run.run_id, state.seal_stamp())
-    return state.bench_rows.get(key, lambda: bench_rows(shown_rows(state.workspace, run)))
 
 
 def _measured(run: RunSummary) -> JudgeMeasured:

@@ -9,11 +9,14 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from ...judges import InputError, JudgewrightError
+from ...judges.metrics.paired_comparison import Change
 from ...judges.prompt import check_name
 from ...optimize.word_diff import diff_prompts
-from ..actions.compare_runs import ComparedSide, Comparison, compare_runs, parse_side
+from ..actions.compare_runs import ComparedSide, parse_side
+from ..actions.row_pages import changes_of, flip_of
 from ..actions.run_table import RunLine
 from ..store.journal import list_runs
+from ..store.row_pages import Json
 from .app_state import AppState
 from .flip_pages import DIRECTIONS
 from .paged import Paged
@@ -33,8 +36,9 @@ class Beside:
 
     side: ComparedSide
     line: RunLine
-    comparison: Comparison | None
+    comparison: Json | None
     """None for the first run, and where there is nothing to compare."""
+    changes: tuple[Change, ...] = ()
     problem: str = ""
     """Why there is nothing to compare."""
 
@@ -49,13 +53,14 @@ def compare(state: AppState, request: Request) -> Response:
     shown: list[Beside] = []
     for side in sides:
         line = line_of(state, state.record(side.run_id))
-        comparison, problem = None, ""
+        comparison, changes, problem = None, (), ""
         if shown:
             try:
-                comparison = comparison_of(state, sides[0], side)
+                comparison = state.rows("compare", sides[0].name, side.name).head
+                changes = changes_of(comparison)
             except JudgewrightError as error:
                 problem = f"{error}{f' ({error.hint})' if error.hint else ''}"
-        shown.append(Beside(side=side, line=line, comparison=comparison, problem=problem))
+        shown.append(Beside(side=side, line=line, comparison=comparison, changes=changes, problem=problem))
     return HTMLResponse(
         state.render(
             "compare.html",
@@ -70,33 +75,24 @@ def flips(state: AppState, request: Request) -> Response:
     """Show the rows on which two runs flip."""
     said = request.query_params
     before, after = parse_side(said.get("a", "")), parse_side(said.get("b", ""))
-    comparison = comparison_of(state, before, after)
+    rows = state.rows("compare", before.name, after.name)
     direction = said.get("direction", "")
-    chosen = comparison.flips.only(direction=DIRECTIONS.get(direction))
+    chosen = rows.chosen(direction=DIRECTIONS.get(direction, ""))
+    page = Paged(chosen, said.get("page", "1"), FLIPS_PER_PAGE)
     return HTMLResponse(
         state.render(
             "compare_flips.html",
             before=before,
             after=after,
-            comparison=comparison,
+            comparison=rows.head,
             direction=direction if direction in DIRECTIONS else "",
             directions=DIRECTIONS,
-            page=Paged(chosen, said.get("page", "1"), FLIPS_PER_PAGE),
+            page=page,
+            flips=[flip_of(body) for body in page.items],
             query=urlencode({"a": before.name, "b": after.name, "direction": direction}),
-            parts=_prompt_diff(state, comparison),
+            parts=_prompt_diff(state, rows.head),
         )
     )
-
-
-def comparison_of(state: AppState, before: ComparedSide, after: ComparedSide) -> Comparison:
-    """Return a comparison, from memory if it was looked at lately.
-
-    Raises:
-        InputError: See `compare_runs`.
-    """
-    updated = [state.record(side.run_id).updated for side in (before, after)]
-    key = (before, after, *updated, state.seal_stamp())
-    return state.comparisons.get(key, lambda: compare_runs(state.workspace, before, after))
 
 
 def _offer(state: AppState, sides: list[ComparedSide]) -> Response:
@@ -112,9 +108,9 @@ def _query(sides: list[ComparedSide]) -> str:
     return urlencode([("run", side.name) for side in sides])
 
 
-def _prompt_diff(state: AppState, comparison: Comparison) -> object:
+def _prompt_diff(state: AppState, comparison: Json) -> object:
     """Return what differs between the prompts of two versions of one judge; empty for other judges."""
-    specs = [side.partition(" on ")[0] for side in (comparison.before, comparison.after)]
+    specs = [side.partition(" on ")[0] for side in (comparison["before"], comparison["after"])]
     names = {spec.partition("@")[0] for spec in specs}
     if len(names) != 1 or specs[0] == specs[1]:
         return ()

@@ -8,16 +8,18 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from ..actions.flips import Direction, Error
+from ...judges.metrics.reliability_bins import Bin
+from ..actions.flips import Direction
+from ..actions.row_pages import flip_of, scale_of
+from ..reports.charts import reliability
+from ..store.row_pages import RowPages
 from .app_state import AppState
-from .bench_pages import rows_of
 from .marks import marks_of, set_mark
 from .paged import Paged
 from .routes import Address
 
 FLIPS_PER_PAGE = 50
 DIRECTIONS: Mapping[str, Direction] = {"right": "became right", "wrong": "became wrong"}
-ERRORS: Mapping[str, Error] = {"FP": "FP", "FN": "FN"}
 INSIDE = {"in": True, "out": False}
 
 FILTERS: Mapping[str, Mapping[str, str]] = {
@@ -31,23 +33,25 @@ FILTERS: Mapping[str, Mapping[str, str]] = {
 def flips(state: AppState, request: Request) -> Response:
     """Show the validation rows that changed sides, narrowed as the query asks."""
     summary = state.read(request.path_params["run"])
-    rows = state.rows(summary.run_id)
+    rows = state.rows("flips", summary.run_id)
+    labels = scale_of(rows.head)
     asked = {name: request.query_params.get(name, "") for name in FILTERS}
     asked = {name: value if value in FILTERS[name] else "" for name, value in asked.items()}
-    chosen = rows.flips.only(
-        direction=DIRECTIONS.get(asked["direction"]),
-        error=ERRORS.get(asked["error"]),
-        in_slice=INSIDE.get(asked["slice"]),
+    chosen = rows.chosen(
+        direction=DIRECTIONS.get(asked["direction"], ""), error=asked["error"], inside=INSIDE.get(asked["slice"])
     )
     page = Paged(chosen, request.query_params.get("page", "1"), FLIPS_PER_PAGE)
     query = urlencode({name: value for name, value in asked.items() if value})
-    marks = marks_of(state, summary, rows.labels)
+    marks = marks_of(state, summary, labels)
     return HTMLResponse(
         state.render(
             "flips.html",
             run=summary,
-            rows=rows,
+            rows=rows.head,
+            labels=labels,
+            reliability=drawn_reliability(rows),
             page=page,
+            flips=[flip_of(body) for body in page.items],
             filters=FILTERS,
             asked=asked,
             query=query,
@@ -60,13 +64,19 @@ def flips(state: AppState, request: Request) -> Response:
 def mark(state: AppState, request: Request) -> Response:
     """Mark the label of a row that flipped, or that a benchmark's judge got wrong."""
     run = state.read(request.path_params["run"])
-    if run.record.kind == "bench":
-        kept = rows_of(state, run)
-        shown, labels, fallback = {row.row_id for row in kept.wrong}, kept.labels, f"/runs/{run.run_id}/rows"
-    else:
-        rows = state.rows(run.run_id)
-        shown, labels, fallback = {f.row_id for f in rows.flips.rows}, rows.labels, f"/runs/{run.run_id}/flips"
-    return set_mark(state, request, marks_of(state, run, labels), shown, fallback)
+    is_bench = run.record.kind == "bench"
+    rows = state.rows("wrong" if is_bench else "flips", run.run_id)
+    fallback = f"/runs/{run.run_id}/{'rows' if is_bench else 'flips'}"
+    return set_mark(state, request, marks_of(state, run, scale_of(rows.head)), rows, fallback)
 
 
-ADDRESSES = (Address("/runs/{run}/flips", flips), Address("/runs/{run}/mark", mark, "POST"))
+def drawn_reliability(rows: RowPages) -> str | None:
+    """Draw the reliability curve of a run's validation rows; None where the verdicts carry no probability."""
+    before, after = ([Bin.from_json(one) for one in rows.head[side]] for side in ("before", "after"))
+    return reliability(before, after) if any(one.share.n for one in (*before, *after)) else None
+
+
+ADDRESSES = (
+    Address("/runs/{run}/flips", flips),
+    Address("/runs/{run}/mark", mark, "POST"),
+)

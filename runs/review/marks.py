@@ -13,6 +13,7 @@ from ...optimize.events import JudgeMeasured
 from ..actions.accept import identity
 from ..actions.run_summary import RunSummary
 from ..store.label_marks import LabelMarks
+from ..store.row_pages import RowPages
 from .app_state import AppState
 from .forms import field_of
 
@@ -31,21 +32,21 @@ def marks_of(state: AppState, run: RunSummary, labels: OutputScale) -> LabelMark
     return LabelMarks(root=state.root, data=Path(data).name, data_hash=data_hash, labels=labels)
 
 
-def set_mark(state: AppState, request: Request, marks: LabelMarks, shown: set[str], fallback: str) -> Response:
+def set_mark(state: AppState, request: Request, marks: LabelMarks, rows: RowPages, fallback: str) -> Response:
     """Mark the row that a form names, and go back to where it stood.
 
     Args:
         state: The server's.
         request: A form with `row`, `mark`, `right_label` and `back`.
         marks: Those of the rows.
-        shown: The rows that may be marked here.
+        rows: Those that may be marked here.
         fallback: Where to go if the form does not say.
 
     Raises:
         InputError: It is no row of these, no mark, or a label is missing.
     """
     row = field_of(request, "row")
-    if row not in shown:
+    if not rows.has(row):
         raise InputError(f"row {row!r} is not on this page")
     marks.set(row, field_of(request, "mark"), _grade(field_of(request, "right_label")), by=identity(state.root))
     back = field_of(request, "back")

@@ -8,13 +8,18 @@ from starlette.responses import HTMLResponse, Response
 from ...judges import InputError
 from ...optimize.events import JudgeMeasured
 from ...optimize.word_diff import diff_prompts
+from ..actions.row_pages import flip_of
 from ..actions.run_summary import RunSummary, read_optimization
 from .app_state import AppState
 from .bench_pages import bench
 from .evidence import AFTER_THE_VERDICT, IN_ORDER, parts_of, shown_in_parts
+from .flip_pages import DIRECTIONS, drawn_reliability
 from .hunk_lines import hunk_lines
 from .progress import progress_of
 from .routes import Address
+
+FLIPS_SHOWN = 3
+"""Rows that became wrong which stand with the evidence of a run."""
 
 
 def run(state: AppState, request: Request) -> Response:
@@ -64,8 +69,10 @@ def part(state: AppState, request: Request) -> Response:
     if name not in IN_ORDER or not parts_of(summary)[name].there:
         raise InputError(f"run {summary.run_id!r} has no part {name!r}")
     if name == "flips":
-        rows = state.rows(summary.run_id)
-        return HTMLResponse(state.render("run_flips.html", run=summary, rows=rows))
+        rows = state.rows("flips", summary.run_id)
+        wrong = rows.chosen(direction=DIRECTIONS["wrong"])[:FLIPS_SHOWN]
+        shown = {"rows": rows.head, "flips": list(map(flip_of, wrong)), "reliability": drawn_reliability(rows)}
+        return HTMLResponse(state.render("run_flips.html", run=summary, **shown))
     return HTMLResponse(state.render(f"run_{name}.html", **shown_in_parts(state, summary)))
 
 

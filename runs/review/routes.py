@@ -13,9 +13,12 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from ...judges import InputError, JudgewrightError
-from .app_state import AppState
+from .app_state import AppState, RowsWanted
 from .errors import place_of
 from .forms import read_form
+
+MOST_QUERIES = 8
+"""So often a page may ask for rows that have to be worked out first."""
 
 Page = Callable[[AppState, Request], Response]
 """What answers: a function that runs in a thread that reads; of a POST, `request.state.form` has the fields."""
@@ -83,14 +86,25 @@ def _on_loop(page: AsyncPage, state: AppState) -> Callable[[Request], Awaitable[
 def _in_pool(page: Page, state: AppState, pool: Executor) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
         request.state.form = await read_form(request) if request.method == "POST" else {}
-        return await asyncio.get_running_loop().run_in_executor(pool, _safely, page, state, request)
+        loop = asyncio.get_running_loop()
+        for _ in range(MOST_QUERIES):
+            made = await loop.run_in_executor(pool, _safely, page, state, request)
+            if isinstance(made, Response):
+                return made
+            try:
+                await state.prepare(made.query)
+            except JudgewrightError as error:
+                return _failed(state, error)
+        return _failed(state, InputError("the rows changed while they were read", hint="look again"))
 
     return answer
 
 
-def _safely(page: Page, state: AppState, request: Request) -> Response:
+def _safely(page: Page, state: AppState, request: Request) -> Response | RowsWanted:
     try:
         return page(state, request)
+    except RowsWanted as wanted:
+        return wanted
     except Exception as error:  # noqa: BLE001  # a traceback in the log could quote a row
         return _failed(state, error)
 

@@ -1,7 +1,9 @@
 """Benchmarks, comparisons, judges and labels in the browser: true to the record, inert, sealed, entered once."""
 
+import asyncio
 import json
 import re
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,13 +12,17 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
-from judgewright.judges import Registry, load_dataset
+from judgewright.judges import Dataset, InputError, OutputScale, Registry, Row, load_dataset
 from judgewright.judges.reliability import read_audit
 from judgewright.optimize.events import JudgeMeasured
+from judgewright.optimize.holdout.row_fingerprints import RowFingerprints
 from judgewright.runs.actions import read_run
 from judgewright.runs.actions.label import LabelSession
+from judgewright.runs.actions.row_pages import RowQuery, find_row_pages, make_row_pages, rows_to_read
 from judgewright.runs.actions.run_rows import shown_rows
-from judgewright.runs.store import LabelStore, Workspace, counting_records
+from judgewright.runs.config import Environment
+from judgewright.runs.review.prepare import prepare
+from judgewright.runs.store import HoldoutLedger, LabelStore, Workspace, counting_records
 
 from .conftest import OURS, Workbench, judged, visit
 from .test_pages import Elements
@@ -295,6 +301,32 @@ def test_a_benchmark_whose_file_changed_keeps_its_figures(writer: TestClient, be
     answer = writer.get(f"/runs/{run}/rows")
     assert answer.status_code == 404
     assert "has changed since it was measured" in answer.text
+
+
+def test_many_rows_are_worked_out_in_a_process_of_their_own(bench_own: Workbench) -> None:
+    """What it keeps is what the server would; a new entry of rows in the ledger makes it old."""
+    query, lost = RowQuery("wrong", (bench_own.after,)), RowQuery("flips", (bench_own.after,))
+    variables = Environment().process_variables
+    with Workspace(bench_own.root) as place:
+        assert rows_to_read(place, query) > 500
+        make_row_pages(place, query)
+        here = find_row_pages(place, query)
+        assert here is not None
+        expected = here.head, list(here.chosen())
+        shutil.rmtree(bench_own.root / ".judgewright" / "pages")
+        assert find_row_pages(place, query) is None
+        asyncio.run(prepare(bench_own.root, query, variables))
+        found = find_row_pages(place, query)
+        assert found is not None
+        assert (found.head, list(found.chosen())) == expected
+        with pytest.raises(InputError, match="not an optimization"):
+            asyncio.run(prepare(bench_own.root, lost, variables))
+        fresh = Dataset.of([Row(id="x", inputs={"text": "nobody saw this"})], labels=OutputScale(kind="binary"))
+        rows = RowFingerprints.of(fresh)
+        HoldoutLedger(place.database).remember("another", open=rows, sealed={})
+        assert find_row_pages(place, query) is None
+        make_row_pages(place, query)
+        assert find_row_pages(place, query) is not None
 
 
 @with_browser

@@ -1,0 +1,221 @@
+"""What pages show of a run's rows: flips, wrong rows, slices, comparisons, worked out once and kept to be read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from ...judges import OutputScale, Verdict
+from ...judges.metrics.paired_comparison import Change
+from ...judges.metrics.reliability_bins import bins_of_verdicts
+from ..store.journal import get_run
+from ..store.row_pages import Json, RowItem, RowPages, read_row_pages, write_row_pages
+from ..store.workspace import FOLDER, Workspace
+from .bench_rows import WrongRow, bench_rows, measure_slices, value_of
+from .compare_runs import compare_runs, parse_side
+from .flips import Flip, Flips, flips_of, validation
+from .run_rows import shown_rows
+from .run_summary import read_run
+
+FORMAT = 1
+"""Raised when the same rows are told otherwise."""
+_FILES = ("data", "audited", "holdout")
+"""Fields of a configuration that name files of rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowQuery:
+    """What is wanted: flips of a run, wrong rows of a benchmark, its slices by a column, or two sides compared.
+
+    Args:
+        kind: Which of them.
+        names: A run; a run and a column; or two sides.
+    """
+
+    kind: Literal["flips", "wrong", "slices", "compare"]
+    names: tuple[str, ...]
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The runs that it is about."""
+        if self.kind == "compare":
+            return tuple(parse_side(name).run_id for name in self.names)
+        return self.names[:1]
+
+
+def find_row_pages(workspace: Workspace, query: RowQuery) -> RowPages | None:
+    """Return what was kept of the rows; None where nothing was, or the runs, the files or what is sealed changed since.
+
+    Raises:
+        InputError: There is no such run.
+    """
+    return read_row_pages(_path(workspace, query), _stamp(workspace, query))
+
+
+def make_row_pages(workspace: Workspace, query: RowQuery) -> None:
+    """Work out what a page shows of rows, from the files and the recorded answers, and keep it.
+
+    Raises:
+        InputError: There are no such rows, or they have changed.
+        ModelError: An answer is not in the record.
+        WorkspaceError: It cannot be kept.
+    """
+    stamp = _stamp(workspace, query)
+    head, items = _MADE[query.kind](workspace, *query.names)
+    write_row_pages(_path(workspace, query), stamp, head, items)
+
+
+def rows_to_read(workspace: Workspace, query: RowQuery) -> int:
+    """Return how many rows have to be read for it, as far as the runs say."""
+    runs = (read_run(workspace, run_id) for run_id in query.runs)
+    return sum(event.payload.get("rows", 0) for run in runs for event in run.events if event.kind in _TELL_ROWS)
+
+
+_TELL_ROWS = ("started", "measured")
+
+
+def scale_of(head: Json) -> OutputScale:
+    """Return the scale that people labelled on."""
+    told: dict[str, Any] = dict(head["labels"])  # Any: JSON
+    told["labels"] = tuple(told["labels"])
+    return OutputScale(**told)
+
+
+def flip_of(body: Json) -> Flip:
+    """Return a flip as it was kept."""
+    told: dict[str, Any] = dict(body)  # Any: JSON
+    for side in ("before", "after"):
+        told[side] = Verdict(**body[side])
+    told["classes"] = tuple(body["classes"])
+    return Flip(**told)
+
+
+def wrong_row_of(body: Json) -> WrongRow:
+    """Return a wrong row as it was kept."""
+    return WrongRow(**body)
+
+
+def changes_of(head: Json) -> tuple[Change, ...]:
+    """Return the differences of a comparison as they were kept."""
+    return tuple(Change(**change) for change in head["changes"])
+
+
+def _flips(workspace: Workspace, run_id: str) -> tuple[dict[str, Any], list[RowItem]]:
+    both = validation(workspace, read_run(workspace, run_id))
+    flips = flips_of(both)
+    head = _counts(flips) | {
+        "labels": _scale(both.before.dataset.labels),
+        "before": [one.to_json() for one in bins_of_verdicts(both.before)],
+        "after": [one.to_json() for one in bins_of_verdicts(both.after)] if both.after else [],
+    }
+    return head, _flip_items(flips)
+
+
+def _wrong(workspace: Workspace, run_id: str) -> tuple[dict[str, Any], list[RowItem]]:
+    kept = bench_rows(shown_rows(workspace, read_run(workspace, run_id)))
+    head = {
+        "note": kept.note,
+        "labels": _scale(kept.labels),
+        "listed": len(kept.wrong),
+        "wrong_in_all": kept.wrong_in_all,
+        "errors": sorted({row.error for row in kept.wrong}),
+        "unreadable": [asdict(one) for one in kept.unreadable],
+        "columns": [asdict(one) for one in kept.columns],
+    }
+    names = [column.name for column in kept.columns]
+    items = [
+        RowItem(
+            row_id=row.row_id,
+            error=row.error,
+            cuts={name: value_of(row.meta, name) for name in names},
+            body=_body(row),
+        )
+        for row in kept.wrong
+    ]
+    return head, items
+
+
+def _slices(workspace: Workspace, run_id: str, column: str) -> tuple[dict[str, Any], list[RowItem]]:
+    parts = measure_slices(shown_rows(workspace, read_run(workspace, run_id)), column)
+    return {"tables": {value: part.to_json() for value, part in parts.items()}}, []
+
+
+def _compare(workspace: Workspace, before: str, after: str) -> tuple[dict[str, Any], list[RowItem]]:
+    found = compare_runs(workspace, parse_side(before), parse_side(after))
+    head = _counts(found.flips) | {
+        "before": found.before,
+        "after": found.after,
+        "groups": found.groups,
+        "changes": [asdict(change) for change in found.changes],
+        "notes": list(found.notes),
+    }
+    return head, _flip_items(found.flips)
+
+
+_MADE = {"flips": _flips, "wrong": _wrong, "slices": _slices, "compare": _compare}
+
+
+def _counts(flips: Flips) -> dict[str, Any]:  # Any: JSON
+    return {"n": flips.n, "right": flips.right, "wrong": flips.wrong}
+
+
+def _flip_items(flips: Flips) -> list[RowItem]:
+    return [
+        RowItem(
+            row_id=flip.row_id,
+            direction=flip.direction,
+            error=flip.error,
+            inside=flip.in_slice,
+            body=_body(flip) | {side: _verdict(getattr(flip, side)) for side in ("before", "after")},
+        )
+        for flip in flips.rows
+    ]
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:  # Any: JSON
+    return _body(replace(verdict, before=None))
+
+
+def _scale(scale: OutputScale) -> dict[str, Any]:  # Any: JSON
+    return _body(scale)
+
+
+def _body(value: Any) -> dict[str, Any]:  # Any: a dataclass
+    found = {one.name: getattr(value, one.name) for one in fields(value)}
+    return {
+        name: dict(cast("Mapping[str, Any]", one)) if isinstance(one, Mapping) else one for name, one in found.items()
+    }
+
+
+def _path(workspace: Workspace, query: RowQuery) -> Path:
+    digest = hashlib.blake2b(json.dumps([query.kind, *query.names]).encode(), digest_size=12).hexdigest()
+    return workspace.root / FOLDER / "pages" / f"{digest}.db"
+
+
+def _stamp(workspace: Workspace, query: RowQuery) -> str:
+    """Return what changes when the rows could be told otherwise: the runs, their files, and what is sealed."""
+    told: list[object] = [FORMAT]
+    for run_id in query.runs:
+        record = get_run(workspace.database, run_id)
+        told += [record.run_id, record.state, record.updated, workspace.database.read(_EVENTS, (record.run_id,))[0][0]]
+        for name in _FILES:
+            path = record.config.get(name)
+            if isinstance(path, str) and path:
+                told.append(_stat(Path(path)))
+    return json.dumps([*told, workspace.database.read(_SEALINGS)[0][0]])
+
+
+_EVENTS = "SELECT count(*) FROM event WHERE run_id = ? AND kind <> 'decided'"
+_SEALINGS = "SELECT count(*) FROM ledger WHERE json_extract(entry_json, '$.entry') = 'rows'"
+
+
+def _stat(path: Path) -> tuple[str, int, int]:
+    try:
+        stat = path.stat()
+    except OSError:
+        return (str(path), 0, 0)
+    return (str(path), stat.st_size, stat.st_mtime_ns)
