@@ -283,6 +283,19 @@ def test_a_run_that_found_nothing_better_says_so_and_offers_nothing_to_accept(tm
     assert 'value="accept"' not in offered
 
 
+@pytest.mark.parametrize(("outcome", "said"), [("undecided", "did not accept"), ("not sent", "was not asked about")])
+def test_what_the_gate_did_not_accept_is_not_offered_whole(own: Made, outcome: str, said: str) -> None:
+    """All hunks ticked would end in a job that adopts nothing, so the page says to untick one."""
+    told = retold(own, config={}, events={"decision": {"accepted": False, "outcome": outcome}})
+    with visit(own.root) as page:
+        accepted, refused = (at(page, "/runs/{run}", made) for made in (own, told))
+    assert "the gate has accepted" in accepted
+    assert "Untick" not in accepted
+    assert f"The gate {said} all hunks together" in refused
+    assert "Untick at least one" in refused
+    assert f"{outcome.capitalize()} {'to' if outcome == 'not sent' else 'by'} the gate" in refused
+
+
 def test_the_proposals_beside_the_best_are_told_too(own: Made) -> None:
     """A line each with version, result and reason; critique and text folded, hostile words as plain text."""
     with Workspace(own.root) as place:

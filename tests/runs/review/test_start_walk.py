@@ -54,6 +54,8 @@ def test_a_run_is_started_and_watched_without_a_terminal(link: str, empty: Path,
     page.click("text=Upload and check")
     page.wait_for_selector("text=45 by group_id")
     found += findings(page)
+    assert page.is_visible("label[for=objective]")
+    assert page.is_hidden("footer"), "there is nothing that j and k go through"
     page.fill("#objective", "Precision matters most. Do not lose more than 20 points of recall.")
     page.wait_for_selector("text=recall may fall by at most 20 points")
     page.click("summary:has-text('More:')")
