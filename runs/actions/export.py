@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ...judges import InputError, JudgePrompt
+from ...judges import InputError, JudgePrompt, JudgeSettings
+from ...judges.models import ModelSettings
 from ..config.environment import Environment
 from ..config.options import RowOptions
 from ..config.tools_file import EXAMPLE, ToolEntry, hide_password, read_tools
@@ -19,13 +20,15 @@ from ..exports import (
     Target,
     Verification,
     push_export,
+    request_settings,
     stem,
     verify_export,
     write_export,
 )
-from ..store.run_config import read_rows
+from ..store.journal import get_run
+from ..store.run_config import RunConfig, read_rows
 from ..store.workspace import Workspace
-from .gate_decision import provenance, verification
+from .gate_decision import HUNKS, provenance, verification
 
 CONFIGURED = ""
 """In place of a registry's address: the one of the user's `tools.yaml`."""
@@ -46,7 +49,20 @@ def export_context(workspace: Workspace, prompt: JudgePrompt) -> ExportContext:
     """Return what an export of a judge is written from."""
     origin = {**provenance(workspace, prompt), "verification": verification(workspace, prompt)}
     kept = workspace.registry.kept_rule(prompt)
-    return ExportContext(prompt=prompt, rule=kept.rule if kept else prompt.rule, provenance=origin)
+    rule, asked = kept.rule if kept else prompt.rule, _request_of(workspace, origin["run"], prompt)
+    return ExportContext(prompt=prompt, rule=rule, provenance=origin, asked=asked)
+
+
+def _request_of(workspace: Workspace, run_id: object, prompt: JudgePrompt) -> dict[str, Any] | None:  # Any: JSON
+    """Return what a run that gated a judge sent beside model and messages; None where no run did."""
+    if not isinstance(run_id, str):
+        return None
+    record = get_run(workspace.database, run_id)
+    if record.kind == HUNKS:
+        record = get_run(workspace.database, record.config["question"]["of"])
+    config = RunConfig.from_json(record.config)
+    settings = ModelSettings().answering_as((config.model_settings or {}).get(config.model, {}))
+    return request_settings(prompt, JudgeSettings(max_tokens=config.max_tokens), settings)
 
 
 def tool_entry(environment: Environment, target: Target) -> ToolEntry:

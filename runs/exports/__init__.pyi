@@ -7,7 +7,7 @@ from .manifest import MANIFEST_NAME, Export, build_manifest, read_export, text_d
 from .mlflow import REGISTRY
 from .push import push_export
 from .source_text import literal
-from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
+from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target, request_settings
 from .targets import TARGETS
 from .template_parts import Field, TemplateMessage, TemplatePart, fill, join_literals, template_messages
 from .template_syntaxes import double_brace, f_string, jinja
@@ -50,6 +50,7 @@ __all__ = [
     "put_files",
     "read_export",
     "reading_part",
+    "request_settings",
     "run_tool_script",
     "stem",
     "template_messages",

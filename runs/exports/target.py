@@ -9,10 +9,24 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ...judges import DecisionRule, InputError, JudgePrompt, JudgeSettings, OutputScale, Row, judge_request
+from ...judges.models import ModelSettings
 
 
 class Refused(InputError):
     """A judge cannot be written for a tool without becoming another judge; the message says why."""
+
+
+def request_settings(prompt: JudgePrompt, judge: JudgeSettings, model: ModelSettings) -> dict[str, Any]:  # Any: JSON
+    """Return what a request of a judge says besides the model and the messages.
+
+    Args:
+        prompt: The judge.
+        judge: How it is asked.
+        model: What the model's settings make of it.
+    """
+    empty_row = Row(id="", inputs=dict.fromkeys(prompt.inputs, ""))
+    body = model.apply(judge_request(prompt, empty_row, settings=judge)).body()
+    return {name: value for name, value in body.items() if name != "messages"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,9 +46,7 @@ class ExportContext:
         """What a request says besides the model and the messages."""
         if self.asked is not None:
             return dict(self.asked)
-        empty_row = Row(id="", inputs=dict.fromkeys(self.prompt.inputs, ""))
-        body = judge_request(self.prompt, empty_row, settings=JudgeSettings()).body()
-        return {name: value for name, value in body.items() if name != "messages"}
+        return request_settings(self.prompt, JudgeSettings(), ModelSettings())
 
     @property
     def model(self) -> str:

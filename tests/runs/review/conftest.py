@@ -83,6 +83,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
         steps=1,
         slice="all",
         by="channel",
+        max_tokens=400,
     )
     with Workspace(root) as place:
         result = start_run(place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None)

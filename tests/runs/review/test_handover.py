@@ -16,12 +16,13 @@ from starlette.testclient import TestClient
 
 from judgewright.judges import Registry
 from judgewright.runs.actions.export import export_context
+from judgewright.runs.actions.run_summary import read_optimization
 from judgewright.runs.config import Environment
 from judgewright.runs.exports import TARGETS, read_export, write_export
 from judgewright.runs.review import review_app
 from judgewright.runs.store import Workspace
 
-from .conftest import ATTACK, HOSTILE, OURS, PORT, TOKEN, settled
+from .conftest import ATTACK, HOSTILE, OURS, PORT, TOKEN, Made, settled
 from .test_pages import Elements
 from .test_workbench import post
 
@@ -88,6 +89,15 @@ def test_what_differs_is_said_before_the_archive_which_is_the_export(
         assert (folder / file.name).read_bytes() == file.read_bytes()
     assert len(list(folder.iterdir())) == len(list(written.folder.iterdir()))
     assert desk.get(f"{PLACE}/{target}/archive").content == answer.content
+
+
+def test_an_export_asks_as_the_run_that_gated_it_asked(made: Made) -> None:
+    """Its limit of tokens was the run's own; a judge that no run gated is asked as usual."""
+    with Workspace(made.root) as place:
+        after = read_optimization(place, made.run_id).after
+        assert after is not None
+        assert export_context(place, after).request["max_tokens"] == 400
+        assert export_context(place, Registry().get("groundedness")).request["max_tokens"] == 512
 
 
 def test_the_tools_are_listed_with_what_differs_in_each(desk: TestClient) -> None:
