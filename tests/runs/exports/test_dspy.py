@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -100,7 +101,7 @@ def test_every_shipped_judge_is_written(name: str, context) -> None:
     assert prefixes == [n.replace("_", " ").title() + ":" for n in (*prompt.inputs, *outputs)]
     assert saved["signature"]["instructions"] == prompt.system_text()
     assert [demo["judgewright_reply"] for demo in saved["demos"]] == [e.reply for e in prompt.examples]
-    assert module in f"{exported_files.usage.split()[1]}.py"
+    assert re.search(rf"^(from|import) {module.removesuffix('.py')}\b", exported_files.usage, re.MULTILINE)
 
 
 def test_threshold_and_origin_arrive(context) -> None:
