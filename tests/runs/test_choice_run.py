@@ -94,10 +94,10 @@ def test_a_choice_is_optimized_shown_exported_and_adopted(folder: Path, capsys: 
         review_app(folder, token="t0ken", port=8399, environment=Environment()), base_url="http://127.0.0.1:8399"
     )
     client.cookies.set("judgewright-8399", "t0ken")
-    for path, shows in ((f"/runs/{run_id}", "called support"), (f"/runs/{run_id}/flips", "orders called support")):
-        response = client.get(path)
-        assert response.status_code == 200, path
-        assert shows in response.text, path
+    for page, shows in (("evidence", "called support"), ("flips", "orders called support")):
+        response = client.get(f"/runs/{run_id}/{page}")
+        assert response.status_code == 200, page
+        assert shows in response.text, page
 
 
 @pytest.mark.timeout(600)

@@ -81,7 +81,8 @@ def test_a_harmful_hunk_is_unticked_and_the_rest_goes_through_the_gate_onto_the_
     page.wait_for_selector("details.later svg")
     assert "SIMULATED" in page.inner_text("main")
     page.click("nav >> text=Flips")
-    assert page.locator("article.flip").count() > 0
+    page.wait_for_selector("article.flip")
+    page.wait_for_load_state()
     assert "<script>document.title" in page.inner_text("main")
     assert page.title() == f"Run {own.run_id} · Judgewright"
     page.click("nav >> text=Review")
