@@ -195,6 +195,11 @@ class RunSummary:
         return any(event.kind == Remeasured.kind for event in self.events)
 
     @property
+    def only_measured(self) -> bool:
+        """Whether no search was asked for: such a run ends with its benchmark, its slice and its loss."""
+        return self.record.kind == "optimize" and self.record.config.get("steps") == 0
+
+    @property
     def before(self) -> JudgePrompt:
         """The prompt that the run began with."""
         return self.config.judge

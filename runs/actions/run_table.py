@@ -123,7 +123,7 @@ def _describe(run: RunSummary) -> RunLine:
         target=target,
         value=value,
         change=evidence.target if evidence is not None else None,
-        outcome=decision.outcome if decision else "",
+        outcome=decision.outcome if decision and not run.only_measured else "",
         settled=f"{review.verb} by {review.who}" if review else "",
         cost=run.calls.known_cost,
         tokens=run.calls.tokens,

@@ -106,6 +106,8 @@ def _work(queue: JobQueue, job: Job, command: Callable[[list[str]], None]) -> bo
     if interrupted:
         state = "stopped" if now.wish == "stop" else "paused"
     message = "" if interrupted else describe_end(body, code)
+    if state == "done" and job.only_measures:
+        message = "measured: its run shows the benchmark, the slice that would be taken and what every outcome costs"
     queue.end(job.job_id, state=state, exit_code=code, run_id=run_id, message=message)
     return not interrupted or bool(now.wish)
 

@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from ...optimize.holdout.power import GuardNeed
 
 
-def describe_detectable(effect: MinimumDetectableEffect, rows: int) -> list[str]:
+def describe_detectable(effect: MinimumDetectableEffect, rows: int, *, command: bool = True) -> list[str]:
     """Return a heading and, indented, what the gate could show with the holdout that there is.
 
     Args:
         effect: The smallest gain, and what guards and floors want.
         rows: All rows of the data file.
+        command: Whether to name the command that draws rows to label.
     """
     basis = f"{effect.rows:,} holdout rows in {effect.groups:,} groups, look {effect.look}, alpha {effect.alpha:.4f}"
     lines = [f"The smallest gain of {effect.metric} that the gate shows with 80 % power ({basis})"]
@@ -32,7 +33,9 @@ def describe_detectable(effect: MinimumDetectableEffect, rows: int) -> list[str]
             assumed = f"if an edit churns as much as edits often do ({CHURN:.0%})"
             lines.append(f"  {100 * effect.at_assumed:.1f} points {assumed}")
     lines += [f"  {describe_need(need, effect.rows)}" for need in effect.guards]
-    lines.append(f"  {_describe_more_labels(effect, rows)}")
+    more, shown = _describe_more_labels(effect, rows)
+    named = f":  judgewright label --rows FILE --next {more}" if command else ""
+    lines.append(f"  about {more:,} more labels {shown}{named}")
     lines += [f"  {describe_floor_need(floor, effect.rows)}" for floor in effect.floors]
     churn = effect.churn
     shown = "not known" if churn.value is None else f"{churn.value:.0%}"
@@ -40,8 +43,8 @@ def describe_detectable(effect: MinimumDetectableEffect, rows: int) -> list[str]
     return [*lines, f"  churn {shown}{interval}: {effect.basis}"]
 
 
-def _describe_more_labels(effect: MinimumDetectableEffect, rows: int) -> str:
-    """Say what more labels would show, and how to get them: as many as the guards want, else as many again."""
+def _describe_more_labels(effect: MinimumDetectableEffect, rows: int) -> tuple[int, str]:
+    """Say how many more labels would show what: as many as the guards want, else as many again."""
     lacking = max((need.rows or 0 for need in effect.guards), default=0) - effect.rows
     if lacking > 0:
         more = math.ceil(lacking / OF_HOLDOUT)
@@ -51,7 +54,7 @@ def _describe_more_labels(effect: MinimumDetectableEffect, rows: int) -> str:
         more, shown = rows, f"would bring it to about {100 * effect.size / math.sqrt(2):.1f} points"
     else:
         more, shown = rows, "would show smaller gains"
-    return f"about {more:,} more labels {shown}:  judgewright label --rows FILE --next {more}"
+    return more, shown
 
 
 def describe_floor_need(need: FloorNeed, rows: int) -> str:

@@ -92,6 +92,8 @@ class AppState:
         self.sessions = Kept[tuple[LabelSession, tuple[str, ...]]](KEPT_SESSIONS)
         self.exports = Kept[ExportContext](KEPT_EXPORTS)
         self.offers = Kept[tuple[Offer, ...]](KEPT_EXPORTS)
+        self.columns = Kept[tuple[str, ...]](KEPT_EXPORTS)
+        """The columns of data files that were looked at."""
         self.labelling = Lock()
         """Held from reading which row is next to keeping its label."""
         self._workers: list[subprocess.Popen[bytes]] = []

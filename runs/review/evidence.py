@@ -20,6 +20,8 @@ IN_ORDER = ("facts", "benchmark", "slice", "loss", "steps", "gate", "threshold",
 """As the run comes to them; a template `run_NAME.html` shows each."""
 AFTER_THE_VERDICT = ("gate", "flips", "closing", "threshold", "slice", "loss", "steps", "benchmark", "facts")
 """What a person who decides asks for first."""
+MEASURED = ("slice", "loss", "threshold", "closing", "benchmark", "facts")
+"""What a run has that only measured: nothing was searched for, and nothing was put to the gate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -62,6 +62,8 @@ def _filled_in(state: AppState, run: RunSummary, objective: str) -> dict[str, st
     fields |= {"model": config.model} if config.model in known else {"model": OTHER, "other": config.model}
     offered = {shown.name for group in form_fields().values() for shown in group} - {*_GOAL, "proposer"}
     typed = typed_values(config)
+    if run.only_measured:
+        offered -= {"steps"}
     fields |= {name: "\n".join(values) for name, values in typed.items() if name in offered}
     if config.proposer != "human":  # who wrote that run's prompt is not there to write the next
         fields["proposer"] = config.proposer

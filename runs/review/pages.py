@@ -12,7 +12,7 @@ from ..actions.row_pages import flip_of
 from ..actions.run_summary import RunSummary, read_optimization
 from .app_state import AppState
 from .bench_pages import bench
-from .evidence import AFTER_THE_VERDICT, IN_ORDER, parts_of, shown_in_parts
+from .evidence import AFTER_THE_VERDICT, IN_ORDER, MEASURED, parts_of, shown_in_parts
 from .flip_pages import DIRECTIONS, drawn_reliability
 from .hunk_lines import hunk_lines
 from .progress import progress_of
@@ -29,7 +29,7 @@ def run(state: AppState, request: Request) -> Response:
         return bench(state, summary)
     if summary.record.kind != "optimize":
         return HTMLResponse(state.render("plain_run.html", run=summary, **progress_of(state, summary)))
-    if summary.record.state == "running" or summary.decision is None:
+    if summary.record.state == "running" or summary.decision is None or summary.only_measured:
         return HTMLResponse(render_run(state, summary))
     return HTMLResponse(_render_review(state, summary))
 
@@ -37,17 +37,20 @@ def run(state: AppState, request: Request) -> Response:
 def render_run(state: AppState, summary: RunSummary, *, page: str = "") -> str:
     """Return the page that has every part of an optimization."""
     shown = shown_in_parts(state, summary, page=page)
-    return state.render("run.html", order=IN_ORDER, **shown, **progress_of(state, summary))
+    order = MEASURED if summary.only_measured and summary.decision else IN_ORDER
+    return state.render("run.html", order=order, **shown, **progress_of(state, summary))
 
 
 def _render_review(state: AppState, summary: RunSummary) -> str:
     """Return the page of a run with a verdict: the gain on sealed rows and the diff, the rest folded."""
     hunks, why = hunk_lines(summary)
-    parts = parts_of(summary)
+    parts, last = parts_of(summary), summary.reviews[-1] if summary.reviews else None
+    in_part = state.read(last.gated).answer if last and last.verb == "accepted" and last.gated else None
     return state.render(
         "review.html",
         run=summary,
         decision=summary.decided,
+        verdict=in_part.decision if in_part else summary.decided,
         hunks=hunks,
         unsplit=why,
         whole=diff_prompts(summary.before, summary.after) if summary.after else (),

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
+from ...optimize.options import option_fields, spelling
 from ...slices.search_result import CALIBRATION
+from ..config.options import OptimizeOptions
 from ..reports import numbers
 from ..reports.gate_sentences import P_MEANS, describe_chance, describe_final, describe_threshold, gate_sentences
 from ..reports.terminal_report import ordered_metrics, slice_heading, slice_standing
@@ -55,11 +59,30 @@ def open_templates(sections: Sequence[tuple[str, str]] = ()) -> Environment:
         "chance_sentences": describe_chance,
         "threshold_sentence": describe_threshold,
         "final_changes": describe_final,
+        "named_fields": named_fields,
         "slice_heading": slice_heading,
         "slice_standing": slice_standing,
     }
     templates.globals |= {"p_means": P_MEANS, "calibration": CALIBRATION, "sections": sections}
     return templates
+
+
+_FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+
+
+@cache
+def _flags() -> frozenset[str]:
+    return frozenset(spelling(one) for one, _ in option_fields(OptimizeOptions))
+
+
+def named_fields(text: str) -> str:
+    """Name options of a run as the form that starts one does: “look anyway” for `--look-anyway`."""
+
+    def named(found: re.Match[str]) -> str:
+        flag = found.group()
+        return f"“{flag.removeprefix('--').replace('-', ' ')}”" if flag in _flags() else flag
+
+    return _FLAG.sub(named, text)
 
 
 def _shown(value: object) -> object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,8 @@ from ..store.journal import list_runs
 from .app_state import AppState
 from .data_files import find_data_files
 from .routes import Address, AsyncAddress
-from .start_form import OTHER, StartForm, fitting_judges, form_fields
+from .start_columns import ColumnChoices, column_choices, column_names
+from .start_form import COLUMNS, OTHER, StartForm, fitting_judges, form_fields
 from .stream import News, stream_news
 from .uploads import keep_upload
 
@@ -41,13 +43,22 @@ LOOKED_BACK = 30
 
 
 def start(state: AppState, request: Request) -> Response:
-    """Show the form, filled in as the link says."""
-    return _page(state, StartForm.of(request))
-
-
-def plan(state: AppState, request: Request) -> Response:
-    """Show the same form with what the run would ask and cost."""
+    """Show the form, filled in as the link says, with what the run would ask and cost if the link wants it."""
     form = StartForm.of(request)
+    return _planned(state, form) if request.query_params.get("plan") == "1" else _page(state, form)
+
+
+def plan(_: AppState, request: Request) -> Response:
+    """Lead to the plan; its address is a page to come back to, which an answer to a form is not."""
+    return RedirectResponse(f"/start?{StartForm.of(request).query}&plan=1#plan", 303)
+
+
+def check(_: AppState, request: Request) -> Response:
+    """Lead to the form with the data file checked as its columns were chosen."""
+    return RedirectResponse(f"/start?{StartForm.of(request).query}", 303)
+
+
+def _planned(state: AppState, form: StartForm) -> Response:
     try:
         config = form.config(state)
         environment = _environment(state, *config.named_models)
@@ -62,8 +73,12 @@ def _unwatched(doing: str, progress: Progress) -> None:
 
 
 def reading(state: AppState, request: Request) -> Response:
-    """Say how the rules read the objective as it stands."""
-    return HTMLResponse(state.render("start_reading.html", reading=_reading(state, StartForm.of(request))))
+    """Say how the rules read the objective as it stands, and which columns the chosen judge wants."""
+    form = StartForm.of(request)
+    told = state.render("start_reading.html", reading=_reading(state, form))
+    with suppress(JudgewrightError):  # the page has said what is wrong with the file
+        told += state.render("start_columns.html", columns=column_choices(state, form))
+    return HTMLResponse(told)
 
 
 def run(state: AppState, request: Request) -> Response:
@@ -89,7 +104,7 @@ def ask_model(state: AppState, request: Request) -> Response:
         arguments += [f"{flag}={line.strip()}" for line in form.more.get(name, "").splitlines() if line.strip()]
     arguments += ["--yes"] if form.more.get("yes") else []
     job = state.queue(READING, [*arguments, "--", form.objective])
-    return _page(state, replace(form, asked=job.job_id))
+    return RedirectResponse(f"/start?{replace(form, asked=job.job_id).query}#model-reading", 303)
 
 
 async def model_reading_live(state: AppState, request: Request) -> Response:
@@ -120,16 +135,17 @@ def _queue(state: AppState, form: StartForm, title: str, *, steps: int | None = 
 def _page(state: AppState, form: StartForm, *, planned: Plan | None = None, problem: str = "") -> Response:
     """Render the form with whatever is known by now."""
     models = [model for model in describe_models(_environment(state)) if model.named is not None]
-    shown: dict[str, Any] = {"check": None, "check_problem": "", "judges": [], "price": None, "reading_price": None}
+    shown: dict[str, Any] = {"check": None, "check_problem": "", "judges": [], "price": None}
+    columns: ColumnChoices | None = None
     if form.data:
         try:
+            judges = fitting_judges(state, column_names(state, form.path(state)))
+            if not form.judge and judges[0][1]:
+                form = replace(form, judge=judges[0][0].name)
+            shown["judges"], columns = judges, column_choices(state, form)
             shown |= _checked(state, form)
         except JudgewrightError as error:
             shown["check_problem"] = _words(error)
-        if not form.judge and shown["judges"] and shown["judges"][0][1]:
-            form = replace(form, judge=shown["judges"][0][0].name)
-    if form.judge and form.named_model:
-        shown["reading_price"] = _reading_price(state, form)
     filled = {name: getattr(form, name) for name in ("judge", "model", "other", "objective")} | dict(form.more)
     body = state.render(
         "start.html",
@@ -137,13 +153,16 @@ def _page(state: AppState, form: StartForm, *, planned: Plan | None = None, prob
         form=form,
         files=find_data_files(state.root),
         models=models,
+        columns=columns,
+        reading_price=_reading_price(state, form) if form.judge and form.named_model else None,
         simulated=SIMULATED,
         other=OTHER,
         fields=form_fields(),
+        beside=COLUMNS,
         kinds=KINDS,
         reading=_reading(state, form) if form.objective else None,
         plan=planned,
-        shows=describe_detectable(planned.detectable, sum(planned.sizes.values())) if planned else [],
+        shows=describe_detectable(planned.detectable, sum(planned.sizes.values()), command=False) if planned else [],
         measured=_measured(state, form) if planned else None,
         model_reading=_model_reading(state, form.asked),
         problem=problem,
@@ -164,9 +183,17 @@ def _checked(state: AppState, form: StartForm) -> dict[str, Any]:
     """Check the data file, from memory where it is as it was; say which judges it fits."""
     path = form.path(state)
     stat = path.stat()
-    roles = RawRoles(label=form.more.get("label"), id=form.more.get("id_"), group=form.more.get("group"))
     # A judge that there is not is for the plan to complain of.
     prompt = form.prompt(state) if form.judge in state.workspace.registry.names() else None
+    inputs = {name: form.columns.get(name, name) for name in prompt.inputs} if prompt else {}
+    names = column_names(state, path)
+    roles = RawRoles(
+        # Where a column is still to be chosen the check shows what it finds.
+        inputs=inputs if set(inputs.values()) <= set(names) else {},
+        label=form.more.get("label"),
+        id=form.more.get("id_"),
+        group=form.more.get("group"),
+    )
     model = form.named_model or None
     key = (
         str(path),
@@ -174,6 +201,7 @@ def _checked(state: AppState, form: StartForm) -> dict[str, Any]:
         stat.st_size,
         prompt and prompt.version,
         model,
+        tuple(roles.inputs.items()),
         roles.label,
         roles.id,
         roles.group,
@@ -187,7 +215,7 @@ def _checked(state: AppState, form: StartForm) -> dict[str, Any]:
         while len(state.checks) > KEPT_CHECKS:
             state.checks.pop(next(iter(state.checks)))
     report, price = found
-    return {"check": report, "price": price, "judges": fitting_judges(state, report.inputs)}
+    return {"check": report, "price": price}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,6 +303,7 @@ def _measured(state: AppState, form: StartForm) -> RunSummary | None:
 ADDRESSES = (
     Address("/start", start),
     Address("/start/plan", plan, "POST"),
+    Address("/start/check", check, "POST"),
     Address("/start/reading", reading, "POST"),
     Address("/start/run", run, "POST"),
     Address("/start/measure", measure, "POST"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field
 from pathlib import Path
+from urllib.parse import urlencode
 
 from starlette.requests import Request
 
@@ -23,6 +24,10 @@ FIRST = ("budget", "proposer")
 """Options that come first among the others."""
 NOT_HERE = frozenset({"edit", "holdout", "via", "exchange", "optimizer_via"})
 """Options that name other files, or want somebody to carry files: they are for the terminal."""
+COLUMNS = ("label", "group", "id_", "columns")
+"""Options that say which column is what; they stand beside the judge."""
+OF_INPUT = "column-"
+"""What the name of a field begins with that says which column holds an input of the judge."""
 OTHER = "other"
 """The choice of a model that stands in the text field beside."""
 
@@ -84,6 +89,8 @@ class StartForm:
             values = {name: field_of(request, name) for name in request.state.form}
         else:
             values = dict(request.query_params)
+        picked = {name.removeprefix(OF_INPUT): one for name, one in values.items() if name.startswith(OF_INPUT)}
+        values["columns"] = _columns_text({**_read_columns(values.get("columns", "")), **picked})
         usual = {shown.name: shown.default for fields in form_fields().values() for shown in fields}
         return cls(
             **{
@@ -95,6 +102,17 @@ class StartForm:
                 if name in usual and value.strip() not in ("", usual[name])
             },
         )
+
+    @property
+    def query(self) -> str:
+        """What a link has that fills in the form like this."""
+        own = {name: getattr(self, name) for name in ("data", "judge", "model", "other", "objective", "asked")}
+        return urlencode({name: value for name, value in {**own, **self.more}.items() if value})
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The columns that were said to hold inputs of the judge, by input."""
+        return _read_columns(self.more.get("columns", ""))
 
     @property
     def named_model(self) -> str:
@@ -156,6 +174,15 @@ class StartForm:
         if self.judge not in state.workspace.registry.names():
             raise InputError(f"there is no judge {self.judge!r}", hint="choose one of the list")
         return state.workspace.registry.get(self.judge)
+
+
+def _read_columns(text: str) -> dict[str, str]:
+    pairs = (line.strip().partition("=") for line in text.splitlines() if "=" in line)
+    return {name: column for name, _, column in pairs}
+
+
+def _columns_text(columns: Mapping[str, str]) -> str:
+    return "\n".join(f"{name}={column}" for name, column in columns.items() if column and column != name)
 
 
 def spelling_of(shown: FormField) -> str:

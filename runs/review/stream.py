@@ -36,20 +36,23 @@ def stream_news(state: AppState, request: Request, look: Callable[[], News]) -> 
     """Answer with a stream of what `look` returns, whenever it is something else than before."""
     known = request.query_params.get("stamp", "")
 
+    def badge() -> str:
+        return state.render("open_jobs.html")
+
     async def tell() -> AsyncIterator[bytes]:
         before, quiet = "", 0
         while not state.closing and not await request.is_disconnected():
             try:
-                news = await asyncio.get_running_loop().run_in_executor(state.pool, look)
+                news, jobs = await asyncio.get_running_loop().run_in_executor(state.pool, lambda: (look(), badge()))
             except Exception:  # noqa: BLE001  # the page says why, once it is loaded anew
                 yield event("end", "")
                 return
             if known and news.stamp != known:
                 yield event("reload", "")
                 return
-            if news.markup != before:
-                before, quiet = news.markup, 0
-                yield event("renew", news.markup)
+            if (markup := news.markup + jobs) != before:
+                before, quiet = markup, 0
+                yield event("renew", markup)
             if news.last:
                 yield event("end", "")
                 return

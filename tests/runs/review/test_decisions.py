@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 
 from judgewright.judges import Registry
 from judgewright.optimize.events import write_event
-from judgewright.runs.actions import read_optimization
+from judgewright.runs.actions import read_optimization, read_run
 from judgewright.runs.config import Environment
 from judgewright.runs.store import HoldoutLedger, JobQueue, RunConfig, Workspace, get_run, list_runs, open_proposer
 
@@ -67,6 +67,12 @@ def test_some_hunks_go_through_the_gate_as_the_very_text_that_is_kept(desk: Test
         assert read_optimization(place, own.run_id).reviews[-1].version == kept.version
     boxes = re.findall(r'value="(\d+)"( checked)? disabled', desk.get(f"/runs/{own.run_id}").text)
     assert [int(number) for number, checked in boxes if checked] == taken
+    shown = desk.get(f"/runs/{own.run_id}").text
+    with Workspace(own.root) as place:
+        gated = read_run(place, list_runs(place.database)[-1].run_id).answer
+    assert gated is not None
+    assert "Accepted by the gate, in part" in shown
+    assert f"precision {gated.decision.evidence.target['difference']:+.3f}" in shown
     other = desk.get(f"/runs/{list_runs_of(own)[-1]}").text
     assert "Accepted by the gate" in other
     assert [mark for mark in own.sealed if mark in other + desk.get("/").text] == []

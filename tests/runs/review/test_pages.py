@@ -174,6 +174,14 @@ def test_a_text_field_gives_back_what_it_was_given() -> None:
     assert isinstance(Exact("x"), str)
 
 
+def test_options_are_named_as_the_form_names_them() -> None:
+    """What the form has no field for stays as it is typed in a terminal."""
+    said = "under the 5% of --least-chance (--look-anyway looks all the same); `judgewright label --rows FILE`"
+    shown = open_templates().from_string("{{ said|named_fields }}").render(said=said)
+    assert "under the 5% of \u201cleast chance\u201d (\u201clook anyway\u201d looks all the same)" in shown
+    assert "--rows FILE" in shown
+
+
 def test_other_kinds_of_runs_have_a_plain_page(own: Made) -> None:
     """Whatever the payload holds is shown; a run without events says what it was asked."""
     with Workspace(own.root) as place:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from httpx import Response
 from starlette.testclient import TestClient
 
 from judgewright.judges import InputError
@@ -51,6 +52,12 @@ def send(desk: TestClient, name: str, content: bytes) -> tuple[int, str]:
     """Upload a file; return the answer's code, and where it leads or what it says."""
     answer = desk.post("/start/upload", files={"data": (name, content)}, headers=HEADERS)
     return answer.status_code, answer.headers.get("location", answer.text)
+
+
+def plan(desk: TestClient, fields: dict[str, str], path: str = "/start/plan") -> Response:
+    """Send the form as its button does, and return the page that it leads to."""
+    answer = desk.post(path, data=fields, headers=HEADERS)
+    return desk.get(answer.headers["location"]) if answer.status_code == 303 else answer
 
 
 def form(**more: str) -> dict[str, str]:
@@ -157,7 +164,7 @@ def test_only_data_files_of_the_workspace_are_read(desk: TestClient, root: Path,
     """Neither a path that leads out nor anything hidden."""
     (root.parent / "secret.csv").write_text("label,text\n1,CANARY\n")
     for path in ("/start/plan", "/start/run", "/start/measure"):
-        answer = desk.post(path, data=form(data=data), headers=HEADERS)
+        answer = plan(desk, form(data=data), path)
         assert answer.status_code == 400
         assert "CANARY" not in answer.text
     assert not (root / ".judgewright").exists()
@@ -178,11 +185,11 @@ def test_hostile_rows_names_and_words_stay_text(desk: TestClient, root: Path) ->
     answers = [
         desk.get("/start"),
         desk.get("/start", params=sent),
-        desk.post("/start/plan", data=sent, headers=HEADERS),
+        plan(desk, sent),
     ]
     answers += [
         desk.post("/start/reading", data=sent, headers=HEADERS),
-        desk.post("/start/ask", data=sent, headers=HEADERS),
+        plan(desk, sent, "/start/ask"),
     ]
     answers += [desk.post("/start/run", data={**sent, "guards": "", "label_scale": ""}, headers=HEADERS)]
     settled(root)
@@ -221,7 +228,7 @@ def test_the_plan_comes_before_the_button_and_the_run_is_the_one_that_was_planne
     before = desk.get("/start", params=form()).text
     assert "Start the run" not in before
     more = form(budget="9.00", steps="1", seed="7", guards="specificity=0.2\nf1=0.3", look_anyway="yes", limit="90")
-    planned = desk.post("/start/plan", data=more, headers=HEADERS).text
+    planned = plan(desk, more).text
     assert "Start the run" in planned
     assert "never more than" in planned
     assert "more labels" in planned
@@ -249,7 +256,15 @@ def test_measuring_first_shows_slice_and_costs_beside_the_next_plan(desk: TestCl
     with Workspace(root) as workspace:
         (run,) = [run for run in list_runs(workspace.database) if run.run_id == job.run_id]
     assert run.config["steps"] == 0
-    planned = desk.post("/start/plan", data=form(), headers=HEADERS).text
+    assert (job.good, job.message.partition(":")[0]) == (True, "measured")
+    measured = desk.get(f"/runs/{job.run_id}").text
+    assert "Plan the search" in measured
+    assert "What an answer costs" in measured
+    assert "by the gate" not in measured + desk.get("/").text
+    onward = desk.post(f"/runs/{job.run_id}/next", data={"comment": ""}, headers=HEADERS).headers["location"]
+    assert "steps" not in onward
+    assert "objective=Precision" in onward
+    planned = plan(desk, form()).text
     assert f'Measured before, in <a href="/runs/{job.run_id}">' in planned
     assert "What an answer costs" in planned
 
@@ -260,12 +275,12 @@ def test_how_the_model_reads_it_stands_on_the_page_and_its_price_on_the_button(
     """A dash at the beginning of an objective is no option."""
     send(desk, "rows.jsonl", rows)
     assert re.search(r"How the model reads it[^<]*\(at most \$0\.0000\)", desk.get("/start", params=form()).text)
-    asked = desk.post("/start/ask", data=form(), headers=HEADERS).text
+    asked = plan(desk, form(), "/start/ask").text
     job = settled(root)
     assert f'name="asked" value="{job.job_id}"' in asked
     assert f'data-stream="/start/ask/{job.job_id}/live"' in asked
     told = desk.get(f"/start/ask/{job.job_id}/live").text
-    for shown in (told, desk.post("/start/plan", data=form(asked=job.job_id), headers=HEADERS).text):
+    for shown in (told, plan(desk, form(asked=job.job_id)).text):
         assert "Raise precision by making fewer false positives; recall may fall by at most 5 points." in shown
         assert "<b>Its loss:</b> <code>" in shown
     assert told.endswith("event: end\ndata: \n\n")
@@ -280,6 +295,30 @@ def test_how_the_model_reads_it_stands_on_the_page_and_its_price_on_the_button(
     assert not (root / "x").exists()
 
 
+def test_columns_with_other_names_are_chosen_beside_the_judge(desk: TestClient, rows: bytes) -> None:
+    """What is missing is said, each part has a field, and check, plan and command read the columns that were chosen."""
+    names = {"source": "context", "statement": "answer", "label": "human", "group_id": ATTACK}
+    lines = [{names.get(k, k): v for k, v in json.loads(line).items()} for line in rows.splitlines()]
+    send(desk, "rows.jsonl", "".join(json.dumps(line) + "\n" for line in lines).encode())
+    shown = desk.get("/start", params=form()).text
+    missing = "the judge&#39;s source, the judge&#39;s statement, people&#39;s labels"
+    assert f"No column has the usual name for: {missing}." in shown
+    assert ATTACK not in shown
+    said = {"column-source": "context", "column-statement": "answer", "label": "human", "group": ATTACK}
+    checked = plan(desk, form(**said), "/start/check").text
+    assert "No column has the usual name" not in checked
+    assert "45 by &lt;script&gt;" in checked
+    assert "source (median" in checked
+    planned = plan(desk, form(**said))
+    assert (planned.status_code, "Start the run" in planned.text) == (200, True)
+    # Another judge has other inputs; the answer while one types says so.
+    other = desk.post("/start/reading", data=form(**said, judge="answer_correctness"), headers=HEADERS).text
+    assert 'name="column-gold_answer"' in other
+    wrong = plan(desk, form(**{**said, "label": "context"}), "/start/check").text
+    assert 'role="alert"' in wrong
+    assert 'name="column-source"' in wrong
+
+
 @pytest.mark.parametrize(
     "fault", [{"model": ""}, {"judge": "x.yaml"}, {"objective": ""}, {"steps": "many"}, {"budget": "?"}]
 )
@@ -288,7 +327,7 @@ def test_a_form_that_is_wrong_comes_back_with_the_reason(
 ) -> None:
     """Nothing is queued, and what was typed stays."""
     send(desk, "rows.jsonl", rows)
-    answer = desk.post("/start/plan", data=form(**{"max_tokens": "99", **fault}), headers=HEADERS)
+    answer = plan(desk, form(**{"max_tokens": "99", **fault}))
     assert answer.status_code == 400
     assert 'role="alert"' in answer.text
     assert 'name="max_tokens" value="99"' in answer.text

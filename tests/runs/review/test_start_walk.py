@@ -1,11 +1,14 @@
-"""From an empty folder to a finished run in a real browser: upload, objective, plan, start, watch; axe on each page."""
+"""From an empty folder to an exported prompt in a real browser, with axe on each page; and without script."""
 
+import json
 import re
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from judgewright.judges import Registry
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import Workspace, list_runs
 
@@ -19,8 +22,9 @@ RULES = "axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a
 
 @pytest.fixture
 def empty(tmp_path: Path) -> Path:
-    """An empty workspace folder, with a data file beside it."""
-    write_demo_rows(tmp_path / "rows.jsonl", documents=45)
+    """An empty workspace folder, with data files beside it."""
+    write_demo_rows(tmp_path / "rows.jsonl", documents=200)
+    write_demo_rows(tmp_path / "few.jsonl", documents=45)
     (tmp_path / "work").mkdir()
     return tmp_path / "work"
 
@@ -40,8 +44,27 @@ def findings(page: "sync_api.Page") -> list[str]:
     return [*found, *([f"{wide} pixels too wide"] if wide > 0 else [])]
 
 
-def test_a_run_is_started_and_watched_without_a_terminal(link: str, empty: Path, browser: "sync_api.Browser") -> None:
-    """Each page on the way has no finding, narrow and dark or wide and light; a reload in the middle loses nothing."""
+def start_the_run(page: "sync_api.Page") -> str:
+    """Go from the filled-in form over its plan to the run's end; return what axe found on the way."""
+    page.click("text=Show the plan")
+    page.wait_for_selector("#plan")
+    found = findings(page)
+    page.click("text=Start the run")
+    page.wait_for_url("**/jobs/*")
+    found += findings(page)
+    page.click("text=/(Watch|See) run/")
+    page.wait_for_url("**/runs/*")
+    page.reload()
+    found += findings(page)
+    page.wait_for_selector("text=by the gate")
+    page.wait_for_selector("#run-live", state="detached")
+    return "\n".join(found + findings(page))
+
+
+def test_from_an_empty_folder_to_an_exported_prompt_without_a_terminal(
+    link: str, empty: Path, browser: "sync_api.Browser"
+) -> None:
+    """File, objective, plan, run watched, a hunk commented, the next run from that, accept, download; axe on each."""
     complaints: list[str] = []
     # Axe is added as a script, which the page's own policy forbids.
     options = {"bypass_csp": True, "viewport": {"width": 400, "height": 800}, "color_scheme": "dark"}
@@ -49,10 +72,11 @@ def test_a_run_is_started_and_watched_without_a_terminal(link: str, empty: Path,
     page.goto(link)
     found = findings(page)
     page.click("text=Start a run")
+    page.wait_for_selector("input[type=file]")
     found += findings(page)
     page.set_input_files("input[type=file]", empty.parent / "rows.jsonl")
     page.click("text=Upload and check")
-    page.wait_for_selector("text=45 by group_id")
+    page.wait_for_selector("text=200 by group_id")
     found += findings(page)
     assert page.is_visible("label[for=objective]")
     assert page.is_hidden("footer"), "there is nothing that j and k go through"
@@ -63,26 +87,41 @@ def test_a_run_is_started_and_watched_without_a_terminal(link: str, empty: Path,
     page.fill("input[name=budget]", "9.00")
     page.set_viewport_size({"width": 1440, "height": 900})
     page.emulate_media(color_scheme="light")
-    page.click("text=Show the plan")
-    page.wait_for_selector("#plan")
+    problems = [start_the_run(page)]
+    first = page.url
+    hunk = page.locator("li.hunk").first
+    hunk.locator("input[name=hunk]").uncheck()
+    hunk.locator(".comment").fill("too strict with paraphrase")
+    page.click("text=Next run from the comments")
+    page.wait_for_url("**/start?*objective=too+strict+with+paraphrase.*")
+    page.wait_for_selector("text=recall may fall by at most 20 points")
+    page.click("summary:has-text('More:')")
+    page.fill("input[name=steps]", "5")
+    problems.append(start_the_run(page))
+    assert page.url != first
+    page.click("text=Accept the ticked hunks")
+    page.wait_for_selector("text=is now what")
     found += findings(page)
-    page.click("text=Start the run")
-    page.wait_for_url("**/jobs/*")
+    page.click("text=in the registry")
+    page.click("li.current >> text=Hand it over")
+    page.wait_for_selector("text=Choose where it goes")
     found += findings(page)
-    page.click("text=/(Watch|See) run/")
-    page.wait_for_url("**/runs/*")
-    page.reload()
+    page.click("text=messages")
+    page.wait_for_selector("text=Take it")
     found += findings(page)
-    page.wait_for_selector("text=by the gate")
-    page.wait_for_selector("#run-live", state="detached")
-    found += findings(page)
+    with page.expect_download() as download:
+        page.click("text=Download")
+    with zipfile.ZipFile(download.value.path()) as archive:
+        manifest = json.loads(archive.read(next(name for name in archive.namelist() if "manifest" in name)))
     page.click("nav >> text=Jobs")
     page.wait_for_selector("text=/done/")
-    found += findings(page)
-    assert found == []
+    assert [*found, *filter(None, problems), *findings(page)] == []
     assert complaints == []
     with Workspace(empty) as workspace:
-        assert [run.state for run in list_runs(workspace.database)] == ["done"]
+        assert [(run.kind, run.state) for run in list_runs(workspace.database)] == [("optimize", "done")] * 2
+        kept = workspace.registry.get("groundedness")
+    assert kept.version != Registry().get("groundedness").version
+    assert kept.version in json.dumps(manifest)
 
 
 def test_the_same_works_from_the_keyboard_and_without_script(
@@ -92,7 +131,7 @@ def test_the_same_works_from_the_keyboard_and_without_script(
     page = open_page(browser, [], java_script_enabled=False)
     page.goto(link)
     page.goto(re.sub(r"\?token=.*", "start", link))
-    page.set_input_files("input[type=file]", empty.parent / "rows.jsonl")
+    page.set_input_files("input[type=file]", empty.parent / "few.jsonl")
     page.focus("text=Upload and check")
     page.keyboard.press("Enter")
     page.wait_for_selector("#objective")

@@ -1,0 +1,112 @@
+"""Which column of a data file is what, as a person says it where the names of the columns do not."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...judges import DataError
+from ...judges.files import Problems, read_records
+from .app_state import AppState
+from .start_form import OF_INPUT, StartForm
+
+LOOKED_AT = 100
+"""Rows whose columns are listed."""
+MOST_COLUMNS = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnChoice:
+    """A part that a column plays."""
+
+    field: str
+    """The name of the form's field."""
+    words: str
+    usual: str
+    """What is taken where nobody says anything."""
+    chosen: str
+    missing: bool
+    """Whether it has to be said, because no column has the usual name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnChoices:
+    """The parts, and the columns that can be chosen for each."""
+
+    names: tuple[str, ...]
+    parts: tuple[ColumnChoice, ...]
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What still has to be said."""
+        return tuple(part.words for part in self.parts if part.missing)
+
+    @property
+    def said(self) -> bool:
+        """Whether anything was chosen."""
+        return any(part.chosen for part in self.parts)
+
+
+def column_names(state: AppState, path: Path) -> tuple[str, ...]:
+    """Return the columns of a file, from its first rows.
+
+    Raises:
+        DataError: The file cannot be read.
+    """
+    stat = path.stat()
+    return state.columns.get((str(path), stat.st_mtime_ns, stat.st_size), lambda: _read_names(path))
+
+
+def column_choices(state: AppState, form: StartForm) -> ColumnChoices:
+    """Return what a person may say about the columns of the form's file.
+
+    Raises:
+        InputError: There is no such file.
+        DataError: It cannot be read.
+    """
+    names = column_names(state, form.path(state))
+    inputs = form.prompt(state).inputs if form.judge in state.workspace.registry.names() else ()
+    told, columns = form.more, form.columns
+    label, row_id = told.get("label", ""), told.get("id_", "")
+    parts = [
+        ColumnChoice(
+            field=f"{OF_INPUT}{name}",
+            words=f"The judge's {name}",
+            usual=f"the column {name}",
+            chosen=columns.get(name, ""),
+            missing=columns.get(name, name) not in names,
+        )
+        for name in inputs
+    ]
+    parts += [
+        ColumnChoice(
+            field="label",
+            words="People's labels",
+            usual="the column label",
+            chosen=label,
+            missing=(label or "label") not in names,
+        ),
+        ColumnChoice(
+            field="group",
+            words="What belongs together",
+            usual="the column group_id, else rows that share their longest text",
+            chosen=told.get("group", ""),
+            missing=False,
+        ),
+        ColumnChoice(
+            field="id_", words="The row's id", usual="the column id, else the line", chosen=row_id, missing=False
+        ),
+    ]
+    return ColumnChoices(names=names, parts=tuple(parts))
+
+
+def _read_names(path: Path) -> tuple[str, ...]:
+    problems = Problems(path, "row")
+    names = dict.fromkeys(
+        name for record in itertools.islice(read_records(path, problems), LOOKED_AT) for name in record.fields
+    )
+    if not names:
+        problems.check()
+        raise DataError(f"{path}: the file has no rows")
+    return tuple(names)[:MOST_COLUMNS]
