@@ -104,11 +104,6 @@ def row(state: AppState, request: Request) -> Response:
     with state.labelling:
         shown, last = session.next(), session.last_record
         progress = session.progress()
-    notes = {
-        "late": "Another window was quicker; nothing was entered twice.",
-        "undone": "The last answer was taken back.",
-    }
-    notes |= {"nothing": "There is nothing to take back."}
     scale = session.config.label_scale
     return HTMLResponse(
         state.render(

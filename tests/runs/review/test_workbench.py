@@ -146,6 +146,14 @@ def test_the_differences_are_those_counted_by_hand(reader: TestClient, bench_mad
     assert listed == wrong[0] ^ wrong[1]
 
 
+def test_each_column_says_how_many_values_it_has(reader: TestClient, bench_made: Workbench) -> None:
+    """As many as the table of that column has lines."""
+    shown = at(reader, "/runs/{after}/slices?column=channel", bench_made)
+    told = re.search(r"channel \((\d+) values\)", shown)
+    assert told
+    assert int(told[1]) == shown.count('<tr data-item tabindex="-1">')
+
+
 def test_runs_are_sorted_and_narrowed(reader: TestClient, bench_made: Workbench) -> None:
     """By change the run with one comes first; words and kind leave what fits; what is unknown is passed over."""
 
