@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ...judges import InputError
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart, join_literals
 from .messages import ROLES
-from .template_syntaxes import read_loose
+from .template_syntaxes import read_dollar, read_loose
 
 Parts = tuple[TemplatePart, ...]
 
@@ -132,6 +132,9 @@ def _python_parts(node: ast.expr, named: dict[str, ast.expr], depth: int = 0) ->
         if node.func.attr == "dedent" and node.args:
             return _python_parts(node.args[0], named, depth + 1)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
+        text = node.args[0].value if isinstance(node.args[0], ast.Constant) else None
+        if node.func.id == "Template" and isinstance(text, str) and "{{" not in text:
+            return read_dollar(text)
         wraps = node.func.id in ("dedent", "Template", "PromptTemplate", "str")
         return _python_parts(node.args[0], named, depth + 1) if wraps else ()
     return ()
@@ -226,6 +229,7 @@ def _choose(strings: Sequence[CodeString], wanted: str | None) -> tuple[Template
             raise InputError(f"there is no string {wanted!r} in it", hint=f"its strings: {names}")
         return _as_messages(found[:1])
     prompts = [string for string in strings if string.has_fields and len(string) >= 20]
+    prompts = [string for at, string in enumerate(prompts) if all(string.parts != p.parts for p in prompts[:at])]
     if not prompts:
         raise InputError("it holds no string with fields", hint="put the prompt into a text file with {field} in it")
     systems = [string for string in strings if "system" in string.name.lower()]

@@ -24,6 +24,8 @@ class ForeignJudge:
     """Under the tool's own names of fields."""
     scale: OutputScale | None = None
     """None where the words have to tell."""
+    threshold: float | None = None
+    """The grade from which a row passes, where the file sets it beside the prompt."""
     labels: tuple[str, ...] = ()
     """The values that the tool allows, in its order."""
     verdict: str = ""

@@ -19,6 +19,7 @@ TemplateReader = Callable[[str], Parts]
 _NAME = r"[A-Za-z_][A-Za-z0-9_.]*"
 _DOUBLE = re.compile(rf"\{{\{{\s*({_NAME})\s*\}}\}}")
 _SINGLE = re.compile(rf"(?<!\{{)\{{({_NAME})\}}(?!\}})")
+_DOLLAR = re.compile(r"\$(?:\$|(?P<a>[A-Za-z_]\w*)|\{(?P<b>[A-Za-z_]\w*)\})")
 _MUSTACHE = re.compile(r"\{\{\{\s*(?P<raw>[^{}]*?)\s*\}\}\}|\{\{(?P<tag>[^{}]*?)\}\}")
 _DEFAULT = rf"(?: if {_NAME} is defined else {_NAME})?"
 _JINJA = re.compile(rf'\{{\{{\s*(?:"(?P<text>(?:[^"\\]|\\.)*)"|(?P<name>{_NAME}){_DEFAULT})\s*\}}\}}')
@@ -68,6 +69,11 @@ def read_double_brace(text: str) -> Parts:
 def read_single_brace(text: str) -> Parts:
     """Read a text in which `{name}` is replaced and every other brace is literal."""
     return _read(_SINGLE, text, lambda match: Field(match.group(1)))
+
+
+def read_dollar(text: str) -> Parts:
+    """Read a `string.Template`: `$name` and `${name}`; `$$` is a dollar."""
+    return _read(_DOLLAR, text, lambda match: Field(match["a"] or match["b"]) if match["a"] or match["b"] else "$")
 
 
 def read_mustache(text: str) -> Parts:

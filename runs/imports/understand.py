@@ -14,6 +14,7 @@ from .foreign_judge import ForeignJudge, ImportOptions
 from .stated_answer import Question, StatedAnswer, ask_for_order, read_answer
 from .stated_fields import json_fields
 from .stated_labels import in_order
+from .stated_threshold import read_threshold
 from .template_syntaxes import our_template
 from .text_units import FIELD, Span, Unit, find_criteria, read_units, words_on_answer
 
@@ -79,6 +80,13 @@ def understand(judge: ForeignJudge, options: AddOptions) -> Understood:
     answer = _answer(judge, asks, text.replace(FIELD, ""), options)
     questions = list(answer.questions)
     scale = _with_threshold(answer.scale, options) if answer.scale else None
+    if scale and options.threshold is None and options.scale is None and judge.scale is None:
+        said, open_words = read_threshold(text.replace(FIELD, ""), scale)
+        said = judge.threshold if said is None and not open_words else said
+        if said is not None and (scale.kind == "probability" or scale.contains(said)):
+            scale = replace(scale, threshold=said)
+        elif open_words and not options.labels:
+            questions.append(_ask_for_threshold(open_words))
     if scale is None and not questions:
         text_of = "on what scale does it answer? (--scale 1..5@4, or --labels FAIL,PASS with the worst first)"
         questions.append(Question("scale", text_of))
@@ -192,6 +200,12 @@ def _answer(judge: ForeignJudge, asks: str, whole: str, options: AddOptions) -> 
         questions = tuple(question for question in questions if question.option == "verdict")
     schema = dict(judge.reply_schema) if judge.reply_schema is not None else answer.reply_schema
     return replace(answer, scale=scale, questions=questions, reply_schema=schema)
+
+
+def _ask_for_threshold(words: str) -> Question:
+    """Ask from which grade a row passes, where the words do not fit a scale on which more is better."""
+    text = f"which grades pass, as it says {words!r:.80}? (--threshold N, or --labels with the worst first)"
+    return Question("threshold", text)
 
 
 def _with_threshold(scale: OutputScale, options: AddOptions) -> OutputScale:
