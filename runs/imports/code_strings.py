@@ -13,6 +13,7 @@ from .messages import ROLES
 from .template_syntaxes import read_dollar, read_loose
 
 Parts = tuple[TemplatePart, ...]
+_THRESHOLD = re.compile(r"(?:^|_)(?:threshold|cutoff|pass_?mark|passing_score|min_score|schwelle)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +68,20 @@ def read_python(text: str, wanted: str | None) -> tuple[TemplateMessage, ...]:
         if id(node.value) not in assigned and (parts := _python_parts(node.value, named)):
             strings.append(CodeString(name="", parts=parts, line=node.value.lineno))
     return _choose(strings, wanted)
+
+
+def python_threshold(text: str) -> float | None:
+    """Return the threshold that a Python file sets beside its prompt; None for none, or several."""
+    found: set[float] = set()
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or not isinstance(node.value, ast.Constant):
+            continue
+        target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
+        value = node.value.value
+        named = isinstance(target, ast.Name) and _THRESHOLD.search(target.id)
+        if named and isinstance(value, int | float) and not isinstance(value, bool):
+            found.add(float(value))
+    return found.pop() if len(found) == 1 else None
 
 
 def _system_argument(tree: ast.AST, named: dict[str, ast.expr], chat: Sequence[CodeString]) -> list[CodeString]:

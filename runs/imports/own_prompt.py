@@ -12,7 +12,7 @@ import yaml
 
 from ...judges import InputError, OutputScale
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart
-from .code_strings import read_javascript, read_python
+from .code_strings import python_threshold, read_javascript, read_python
 from .foreign_judge import ForeignJudge
 from .jinja_templates import read_computed_jinja
 from .messages import read_langchain, read_messages
@@ -53,7 +53,8 @@ def read_own_prompt(path: Path, string: str | None = None) -> ForeignJudge:
     text = re.sub(r"\r\n?", "\n", read_text(path))
     try:
         if path.suffix in _PYTHON:
-            return _judge(path, "a Python file", read_python(text, string))
+            messages = read_python(text, string)
+            return _judge(path, "a Python file", messages, threshold=python_threshold(text))
         if path.suffix in _JAVASCRIPT:
             return _judge(path, "a JavaScript file", read_javascript(text, string))
         if path.suffix in (".yaml", ".yml"):

@@ -72,6 +72,17 @@ _KEYED = re.compile(
     rf"[<\[({{]*{_Q}(?P<first>{_ITEM}){_Q}(?P<rest>(?:{_OR}{_Q}(?:(?P=key):[ \t]*)?{_Q}{_ITEM}{_Q})+)"
     r"(?=[ \t]*(?:[>\])}.;,\"'`(]|$))"
 )
+REPEATED = re.compile(
+    rf"(?m)^[ \t]*[*_`\"']*(?P<key>[^\W\d_]\w*(?: \w+){{0,2}}?)(?P<gap> ?):[*_]*[ \t]*"
+    rf"(?P<one>{_WORD}(?: {_WORD}){{0,2}})[*_`\"']*[ \t]*"
+    rf"(?:\n[ \t]*(?:or|oder|ou|o|,)?|,?[ \t]+(?:or|oder|ou|o))[ \t]*\n?"
+    rf"[ \t]*[*_`\"']*(?P=key) ?:[*_]*[ \t]*(?P<two>{_WORD}(?: {_WORD}){{0,2}})[*_`\"']*[ \t]*$"
+)
+"""Two lines that write the same key with one label each: the forms that the last line of an answer can have."""
+_CONDITIONED = re.compile(
+    rf"\b(?P<one>{_CAPS}){_Q} (?:if|when|wenn|falls|si) [^.\n]{{1,120}}?[,;.] ?(?:or |and |oder |und |ou |o )?"
+    rf"{_Q}(?P<two>{_CAPS}){_Q} (?:if|when|wenn|falls|si|otherwise|sonst|sinon)\b"
+)
 _NO_KEY = re.compile(
     r"one of|choose|wähle|eines|option|labels?$|following|antworte|output|values?|reply|respond|return", re.I
 )
@@ -127,6 +138,8 @@ def read_labels(text: str) -> StatedLabels | None:
     brackets = _distinct(BRACKETS.findall(text))
     if len(brackets) > 1 and not any(re.fullmatch(r"[\d.]+", label) for label in brackets):
         return StatedLabels(labels=brackets, mark="[[...]]")
+    if (match := REPEATED.search(text)) and not TEXTS.search(match["key"]):
+        return StatedLabels(labels=_distinct([match["one"], match["two"]]), mark=f"{match['key']}{match['gap']}: ...")
     for match in _KEYED.finditer(text):
         key = match["key"]
         if TEXTS.search(key):
@@ -136,7 +149,7 @@ def read_labels(text: str) -> StatedLabels | None:
         labels = _distinct([match["first"], *re.split(_OR, rest)])
         if len(labels) > 1 and not set(_words(labels)).intersection(answer_words("no_labels")):
             return StatedLabels(labels=labels, mark=marked)
-    for pattern in (_PIPED, _QUOTED_LIST, _CAPS_LIST, _OTHERWISE, _LETTER_LIST, _YES_NO, *_CUED_LISTS):
+    for pattern in (_PIPED, _QUOTED_LIST, _CAPS_LIST, _CONDITIONED, _OTHERWISE, _LETTER_LIST, _YES_NO, *_CUED_LISTS):
         for labels in _lists(pattern, text):
             if _are_labels(labels):
                 return StatedLabels(labels=labels)
@@ -267,7 +280,7 @@ def answer_words(kind: str) -> dict[str, None]:
 def _items(match: re.Match[str], *, quoted: bool) -> tuple[str, ...]:
     if quoted:
         return _distinct(re.findall(_QUOTED, match.group()))
-    if match.re is _OTHERWISE:
+    if match.re in (_OTHERWISE, _CONDITIONED):
         return _distinct([match["one"], match["two"]])
     if match.re is _LETTER_LIST:
         return tuple(dict.fromkeys(re.findall(r"(?<![\w(])[A-F](?!\w)", re.sub(r"\([^()]*\)", "", match.group()))))

@@ -17,7 +17,7 @@ _NO_VERDICT = re.compile(
     re.IGNORECASE,
 )
 _KEYED = re.compile(
-    r"(?:^|[\"'`:(]|\b(?:with|line|as|form|mit|zeile"
+    r"(?:^|[\"'`:(«]\s?|\b(?:with|line|as|form|mit|zeile"
     r"|format)\s)[ \t]*[*_#>-]*[ \t]?[*_]*(?P<key>[A-ZÄÖÜ]\w*(?:[ -]\w+){0,2})[*_]*"
     r"(?: \([^()\n]*\))?(?P<gap> ?):[*_]*[ \t]*[\"'`]?"
     rf"(?:[<\[{{(](?:[^<>\[\]{{}}()\n]*)[>\]}})]|[NXn_#]+(?=[\s\"'`.,/)]|$)|\.\.\.|…|-?\d|(?:(?:the|your|an?"

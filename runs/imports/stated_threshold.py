@@ -117,7 +117,7 @@ def _says(sentence: str) -> tuple[bool, bool]:
 
 @cache
 def _words(kind: str) -> str:
-    return "|".join(re.escape(word.replace("_", " ")) + (r"\b" if len(word) < 5 else "") for word in answer_words(kind))
+    return "|".join(re.escape(word.replace("_", " ")) + (r"s?\b" if len(word) < 5 else "") for word in answer_words(kind))
 
 
 def _number(match: re.Match[str]) -> float:

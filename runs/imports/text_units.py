@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from .stated_labels import REPEATED
+
 FIELD = "\ufffc"
 """Stands for a field of the row in a text that is read for its units."""
 UnitKind = Literal["blank", "row", "tag", "heading", "role", "answer", "rule"]
@@ -46,6 +48,8 @@ _STRONG = (
     r"|réponde?z?|réponds|renvoie)"
 )
 _SURELY_ASKS = re.compile(
+    rf"{_BULLET}{_LEAD}(?:explain|justify|begründen?|explique[rz]?|justifie[rz]?|explica|justifica)\b"
+    r"(?! (?:why|how|what|that|warum|wie|was)\b)[^.\n]{0,60}\b(?:sentences?|words?|sätzen?|wörtern?|worten|phrases?|frases?)\b|"
     rf"{_BULLET}{_LEAD}{_STRONG}\b(?! (?:is|was|has|may|must|should|that|which|or|and)\b)"
     rf"|{_BULLET}(?:your|the|deine|ihre|die|final) (?:final |whole |entire |only )?"
     r"(?:output|response|answer|reply|verdict|antwort|ausgabe) (?:should|must|has to|needs to|muss|soll|will) "
@@ -129,6 +133,7 @@ def read_units(text: str) -> list[Unit]:
     pieces = [piece for line in _lines(text) for piece in _sentences(text, line)]
     units: list[Unit] = []
     in_answer = in_form = of_labels = told = False
+    forms = [match.span() for match in REPEATED.finditer(text)]
     for at, piece in enumerate(pieces):
         words = text[piece.start : piece.end]
         following = next((p for p in pieces[at + 1 :] if text[p.start : p.end].strip()), None)
@@ -139,7 +144,9 @@ def read_units(text: str) -> list[Unit]:
         if kind in ("rule", "heading") and in_form and (listed or follows) and not explained:
             kind = "answer"  # what stands under "return these fields:"
         of_row = kind == "tag" and ("</" in words or (following and FIELD in text[following.start : following.end]))
-        if _ANSWER_HEADING.match(words) and kind != "row" and not of_row:
+        if any(piece.start < end and piece.end > start for start, end in forms) and FIELD not in words:
+            kind = "answer" if words.strip() else kind
+        elif _ANSWER_HEADING.match(words) and kind != "row" and not of_row:
             kind, in_answer = "answer", True
         elif kind in ("row", "heading") and not (in_answer and _LINE_FORM.match(words)):
             in_answer = False
