@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ...judges import InputError, OutputScale
 from .stated_fields import BOOLEAN, json_fields, verdict_field
-from .stated_labels import StatedLabels, in_order, read_defined, read_labels, read_lettered
+from .stated_labels import StatedLabels, answer_words, in_order, read_defined, read_labels, read_lettered
 from .stated_marks import names_verdict, place_of, read_mark
 from .stated_scale import NUMBER, of_numbers, read_levels, read_numbers
+
+_BARE = {"yes", "no", "true", "false", "ja", "nein", "oui", "non", "sí", "si"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,11 @@ def _prose_scale(answer: str, whole: str) -> tuple[StatedLabels | None, OutputSc
     """Return the labels, the scale and what is left to ask: from the answer's words, else from all of them."""
     stated, numbers = read_labels(answer), read_numbers(answer)
     if stated and (in_order(stated.labels) or not numbers):
+        if _names_a_fault(stated):
+            return stated, None, (ask_for_order(stated.labels),)
         scale, questions = _label_scale(stated.labels)
+        if scale and _yes_is_bad(scale.labels, whole):
+            scale = replace(scale, labels=scale.labels[::-1])
         if scale or not (numbers := read_levels(whole)):
             return stated, scale, questions
     letters = read_lettered(whole)
@@ -84,6 +90,28 @@ def _prose_scale(answer: str, whole: str) -> tuple[StatedLabels | None, OutputSc
     if stated := read_defined(whole, answer):
         return stated, *_label_scale(stated.labels)
     return None, None, ()
+
+
+def _names_a_fault(stated: StatedLabels) -> bool:
+    """Whether a bare yes or no, true or false, stands beside a key that does not say which is the good one."""
+    if not {label.casefold() for label in stated.labels} <= _BARE:
+        return False
+    words = re.findall(r"[^\W_]+", stated.mark.casefold())
+    good, bad = answer_words("better"), answer_words("worse")
+    return any(word in bad for word in words) or (
+        bool(words) and words[0] in ("contains", "has", "includes") and not any(word in good for word in words)
+    )
+
+
+def _yes_is_bad(labels: tuple[str, ...], whole: str) -> bool:
+    """Whether a text says that yes means a fault, as in "yes = something is made up"."""
+    if len(labels) != 2 or not {label.casefold() for label in labels} <= _BARE:
+        return False
+    means = re.search(
+        rf"\b{re.escape(labels[1])}\b[*_\"'`]*\s?(?:=|:|means|heißt|bedeutet)\s?([^.\n;,)]+)", whole, re.I
+    )
+    words = set(re.findall(r"[^\W_]+", means[1].casefold())) if means else set[str]()
+    return bool(words & set(answer_words("worse"))) and not words & set(answer_words("better"))
 
 
 def _place_alone(scale: OutputScale | None, answer: str) -> str:
@@ -126,6 +154,12 @@ def _field_scale(
     if stated := read_labels(described):
         return _label_scale(stated.labels)
     leaf = re.escape(key.rpartition(".")[2])
+    parent = re.escape(key.rpartition(".")[0].rpartition(".")[2])
+    if parent:  # of several fields of one name, what is said of this one
+        sentences = re.split(r"\n|(?<=[.!?;])\s", whole)
+        own = [s for s in sentences if re.search(rf"\b{parent}\b.*\b{leaf}", s, re.IGNORECASE)]
+        if scale := read_numbers("\n".join(own), cued=True):
+            return scale, ()
     about = "\n".join(line for line in whole.split("\n") if re.search(rf"\b{leaf}\b", line, re.IGNORECASE))
     if scale := read_numbers(described) or read_numbers(answer) or read_levels(whole):
         return scale, ()

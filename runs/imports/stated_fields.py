@@ -31,6 +31,7 @@ _MENTIONED = re.compile(
 )
 
 
+_OVERALL = re.compile(r"(?:overall|final|total|gesamt)_?")
 _ALSO_TEXT = ("note", "result", "answer", "relevance", "comment")
 """Names of a verdict that also are those of a text."""
 
@@ -109,11 +110,14 @@ def verdict_field(fields: Mapping[str, str]) -> tuple[str | None, tuple[str, ...
     free = {key for key, said in fields.items() if re.fullmatch(r"\s*[\"'](?:\.\.\.|…|<[^<>]*>)[\"'],?\s*", said)}
     if any(leaf in ("pass", "passed") for leaf in leaves.values()) and "score" in leaves.values():
         return None, tuple(key for key, leaf in leaves.items() if leaf in ("pass", "passed", "score"))
+    within = [key for key, leaf in leaves.items() if leaf == "score" and _OVERALL.match(key.rpartition(".")[0])]
+    if len(within) == 1 and list(leaves.values()).count("score") > 1:
+        return within[0], ()
     for name in answer_words("verdict_fields"):
         named = [key for key, leaf in leaves.items() if leaf == name and not (key in free and name in _ALSO_TEXT)]
         if len(named) == 1:
             return named[0], ()
-    overall = [key for key, leaf in leaves.items() if re.match(r"(?:overall|final|total|gesamt)_?", leaf)]
+    overall = [key for key, leaf in leaves.items() if _OVERALL.match(leaf)]
     if len(overall) == 1:
         return overall[0], ()
     others = [

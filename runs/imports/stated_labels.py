@@ -22,7 +22,7 @@ _NEGATION = re.compile(
     r"(?:not|nicht|non|no|kein|keine|never)[ _-]+|(?:un|in|im|ir|il|dis|non|nicht)(?=\w{3})", re.IGNORECASE
 )
 _Q = r"[\"'`“”„‘’*_]{0,3}"
-_OR = r"\s*(?:,?\s*\b(?:or|oder|and|und|ou|et|bzw\.)\b|[,/|])\s*"
+_OR = r"\s*(?:,?\s*\b(?:or|oder|and|und|ou|o|et|bzw\.)\b|[,/|])\s*"
 _WORD = r"[^\W\d_][\w+-]*"
 _CAPS = r"[A-ZÄÖÜ][A-ZÄÖÜ_-]+(?: [A-ZÄÖÜ][A-ZÄÖÜ_-]+){0,2}"
 _QUOTED = r"[\"'`“„‘*]{1,3}(?:[^\"'`“”„‘’*\n:]{1,40}?: ?)?([^\"'`“”„‘’*\n:,]{1,40}?)[\"'`“”’*]{1,3}"
@@ -62,7 +62,8 @@ _CUED_LISTS = tuple(
     for cue, more in _LISTED_AFTER
 )
 _YES_NO = re.compile(
-    rf"\b(?:yes{_Q}{_OR}{_Q}no|no{_Q}{_OR}{_Q}yes|ja{_Q}{_OR}{_Q}nein|nein{_Q}{_OR}{_Q}ja)\b", re.IGNORECASE
+    rf"\b(?:yes{_Q}{_OR}{_Q}no|no{_Q}{_OR}{_Q}yes|ja{_Q}{_OR}{_Q}nein|nein{_Q}{_OR}{_Q}ja|oui{_Q}{_OR}{_Q}non|non{_Q}{_OR}{_Q}oui|s[íi]{_Q}{_OR}{_Q}no|no{_Q}{_OR}{_Q}s[íi])\b",
+    re.IGNORECASE,
 )
 TAGGED = re.compile(r"<([A-Za-z][\w-]*)>\s*([^<>\n]{0,60}?)\s*</\1>")
 BRACKETS = re.compile(r"\[\[\s*([^\[\]\n]{1,30}?)\s*\]\]")

@@ -76,7 +76,8 @@ def place_of(text: str) -> str:
     ):
         return "last line"
     first = (
-        r"\w+ first, then (?:an? |the )?(?:dash|reason|expla|line|comma|justif|comment)|\b(?:first|ersten?"
+        r"\b(?:number|score|grade|rating|digit|zahl|note|label|verdict), (?:then|dann|puis) "
+        r"|\w+ first, then (?:an? |the )?(?:dash|reason|expla|line|comma|justif|comment)|\b(?:first|ersten?"
         r"|première) (?:line|zeile|word|wort|ligne)\b|\b(?:start|begin) (?:your \w+ )?with\b"
     )
     return "start" if re.search(first, text, re.IGNORECASE) else ""

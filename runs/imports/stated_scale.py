@@ -108,7 +108,12 @@ def read_numbers(text: str, *, cued: bool = False) -> OutputScale | None:
 def _of_range(text: str, match: re.Match[str], *, cued: bool) -> OutputScale | None:
     low, high = float(match["low"]), float(match["high"])
     before = text[max(0, match.start() - 60) : match.start()]
-    if cued and not _CUE.search(before) and not _CUE.match(text[match.end() : match.end() + 12].strip()):
+    if (
+        cued
+        and match.re is not _ENDS
+        and not _CUE.search(before)
+        and not _CUE.match(text[match.end() : match.end() + 12].strip())
+    ):
         return None
     if low >= high or high > 1000 or _NOT_A_SCALE.match(text, match.end()):
         return None
@@ -132,6 +137,11 @@ def read_levels(text: str) -> OutputScale | None:
     levels = levels if len(set(levels)) > 1 else [int(match["level"]) for match in _INLINE.finditer(text)]
     steps = max(levels, default=0) - min(levels, default=0) == len(set(levels)) - 1
     if len(set(levels)) >= 2 and steps and (len(set(levels)) > 2 or 0 in levels):
+        said = {int(match["level"]): text[match.end() :].partition("\n")[0] for match in _LEVEL.finditer(text)}
+        ends = said.get(min(levels), ""), said.get(max(levels), "")
+        if max(levels) - min(levels) <= 10 and _BEST.search(ends[0]) and _WORST.search(ends[1]):
+            names = tuple(str(level) for level in range(max(levels), min(levels) - 1, -1))
+            return OutputScale(kind="graded", labels=names, threshold=float(len(names) // 2))
         return of_numbers([float(level) for level in levels])
     return None
 

@@ -38,11 +38,30 @@ _NAMED = re.compile(
     rf"[^.\n\d]{{0,30}}?{_N}",
     re.IGNORECASE,
 )
+_ON_SCORES = re.compile(
+    r"\b(?:anything|everything|scores?|grades?|ratings?|numbers?|values?|alles|noten?|punkte?|werte?|tout|notes?|todo)"
+    r"\b",
+    re.IGNORECASE,
+)
+_MOST_NAMED = 20
+"""The most grades, less one, that are named to turn a scale round."""
 _NOT = r"\b(?:not|never|no|nicht|kein\w*|ne|pas)\s+(?:\w+\s+)?|n[o']t\s+(?:\w+\s+)?"
+
+
+def turned(scale: OutputScale, words: str) -> OutputScale | None:
+    """Return a scale of numbers whose lowest is the best; None for too many to name, or words on less than a score."""
+    if not _ON_SCORES.search(words):
+        return None
+    if scale.kind != "graded" or scale.labels or scale.high - scale.low > _MOST_NAMED:
+        return None
+    names = tuple(str(number) for number in range(scale.high, scale.low - 1, -1))
+    return OutputScale(kind="graded", labels=names, threshold=float(len(names) // 2))
 
 
 def read_threshold(text: str, scale: OutputScale) -> tuple[float | None, str]:
     """Return the grade from which a row passes, and the words that leave it open; neither where nothing is said.
+
+    Words such as "anything above 3 is rejected" leave it open where more is better.
 
     Args:
         text: All of the prompt.
@@ -101,7 +120,7 @@ def _passing(sentence: str, numbers: list[float], scale: OutputScale) -> str | f
         high = form in ("from", "above")
         if (high == passes) != up:
             return "open"
-        # the number itself passes in "from 4 passes" and "below 4 fails", and on a scale turned round in their opposites
+        # the number itself passes in "from 4 passes", "below 4 fails", and their opposites where low is good
         itself = (form in ("from", "upto")) == passes
         return _place(number, numbers, scale, step=0 if itself else 1)
     return None
@@ -117,7 +136,9 @@ def _says(sentence: str) -> tuple[bool, bool]:
 
 @cache
 def _words(kind: str) -> str:
-    return "|".join(re.escape(word.replace("_", " ")) + (r"s?\b" if len(word) < 5 else "") for word in answer_words(kind))
+    return "|".join(
+        re.escape(word.replace("_", " ")) + (r"s?\b" if len(word) < 5 else "") for word in answer_words(kind)
+    )
 
 
 def _number(match: re.Match[str]) -> float:

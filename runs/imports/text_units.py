@@ -22,7 +22,7 @@ _HEADING = re.compile(r"\s*(?:#{1,6}\s.{1,80}|\*\*[^*]{1,60}\*\*:?|(?![-*•\d])
 _BARE_HEADING = re.compile(r"\s*[A-ZÄÖÜ][\w-]*(?: [\w-]+){0,2}\s*$")
 _BULLET = r"\s*(?:[-*•]\s+|\(?[0-9a-z]{1,2}[.)]\s+)?"
 _ABOUT_CRITERIA = re.compile(
-    r"criteri|rubric|\brules?\b|guideline|kriteri|regeln|skala|\bscale\b|require", re.IGNORECASE
+    r"criteri|rubric|\brules?\b|guideline|_guide\b|kriteri|regeln|skala|\bscale\b|require", re.IGNORECASE
 )
 _ANSWER_HEADING = re.compile(
     r"\W*(?:your )?(?:output|answer|response|reply|antwort|ausgabe|format)\w*(?:[ -](?:format|structure|schema))?"
@@ -36,7 +36,7 @@ _VERB = (
     r"|erklären?|think"
     r"|reason|explain|provide|give|state|assign|report|rate|label|choose|select|pick|use (?:this|the following"
     r"|exactly)|réponde?z?|réponds|donne[rz]?"
-    r"|renvoie|retourne[rz]?|écri[st]|termine[rz]?|responde|devuelve|put|wrap|enclose|place)"
+    r"|renvoie|retourne[rz]?|écri[st]|termine[rz]?|responde|contesta|devuelve|put|wrap|enclose|place)"
 )
 _LEAD = (
     r"(?:please |now |first,? |then,? |finally,? |bitte |only |just |you (?:must|should|will|have to|need to) "
@@ -49,7 +49,8 @@ _STRONG = (
 )
 _SURELY_ASKS = re.compile(
     rf"{_BULLET}{_LEAD}(?:explain|justify|begründen?|explique[rz]?|justifie[rz]?|explica|justifica)\b"
-    r"(?! (?:why|how|what|that|warum|wie|was)\b)[^.\n]{0,60}\b(?:sentences?|words?|sätzen?|wörtern?|worten|phrases?|frases?)\b|"
+    r"(?! (?:why|how|what|that|warum|wie|was)\b)[^.\n]{0,60}"
+    r"\b(?:sentences?|words?|sätzen?|wörtern?|worten|phrases?|frases?)\b|"
     rf"{_BULLET}{_LEAD}{_STRONG}\b(?! (?:is|was|has|may|must|should|that|which|or|and)\b)"
     rf"|{_BULLET}(?:your|the|deine|ihre|die|final) (?:final |whole |entire |only )?"
     r"(?:output|response|answer|reply|verdict|antwort|ausgabe) (?:should|must|has to|needs to|muss|soll|will) "

@@ -14,7 +14,7 @@ from .foreign_judge import ForeignJudge, ImportOptions
 from .stated_answer import Question, StatedAnswer, ask_for_order, read_answer
 from .stated_fields import json_fields
 from .stated_labels import in_order
-from .stated_threshold import read_threshold
+from .stated_threshold import read_threshold, turned
 from .template_syntaxes import our_template
 from .text_units import FIELD, Span, Unit, find_criteria, read_units, words_on_answer
 
@@ -82,6 +82,11 @@ def understand(judge: ForeignJudge, options: AddOptions) -> Understood:
     scale = _with_threshold(answer.scale, options) if answer.scale else None
     if scale and options.threshold is None and options.scale is None and judge.scale is None:
         said, open_words = read_threshold(text.replace(FIELD, ""), scale)
+        if open_words and not options.labels and (other := turned(scale, open_words)):
+            said, still_open = read_threshold(text.replace(FIELD, ""), other)
+            if said is not None and not still_open:
+                notes.append(f"Its lowest number is the best, as it says {open_words!r:.80}.")
+                scale, open_words = other, ""
         said = judge.threshold if said is None and not open_words else said
         if said is not None and (scale.kind == "probability" or scale.contains(said)):
             scale = replace(scale, threshold=said)

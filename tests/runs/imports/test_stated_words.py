@@ -1,0 +1,151 @@
+"""What a prompt's own words say of threshold, labels and marks; and what they do not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from judgewright.judges import Completion, Verdict, read_reply
+from judgewright.runs.imports import AddOptions, Understood, read_own_prompt, understand
+
+RULES = """You check a letter.
+
+Rules:
+- The tone is kind and the facts are those of the file.
+{said}
+
+Letter: {{letter}}
+
+"""
+
+
+def found(tmp_path: Path, text: str, name: str = "judge.txt") -> Understood:
+    """What is understood of a file with this text."""
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return understand(read_own_prompt(path), AddOptions())
+
+
+@pytest.mark.parametrize(
+    ("said", "threshold"),
+    [
+        ("Letters with 5 or more are published.", 5),
+        ("A letter passes from 4 on.", 4),
+        ("Whatever scores below 5 is rejected.", 5),
+        ("Scores of at most 2 fail; the others do not matter.", 3),
+        ("Only a 5 is accepted.", 5),
+        ("Threshold: 2", 2),
+        ("Ab 4 ist der Brief freigegeben.", 4),
+        ("Seuil de publication : 5/5", 5),
+        ("A 4 or worse fails.", 5),
+        ("- 4 or more spelling errors make a letter fail.", 3),
+        ("- At least 2 of the sources must pass a check.", 3),
+        ("- A paragraph of over 4 sentences is rejected.", 3),
+        ("- Letters from 2019 are rejected.", 3),
+    ],
+)
+def test_the_threshold_is_the_words(tmp_path: Path, said: str, threshold: float) -> None:
+    """A sentence on grades sets it; one on sentences, errors or years leaves the middle."""
+    prompt = found(tmp_path, RULES.format(said=said) + "Give a score from 1 to 5 as 'Score: N'.").prompt
+    assert prompt is not None
+    assert (prompt.scale.low, prompt.scale.high, prompt.scale.threshold) == (1, 5, threshold)
+
+
+def test_a_low_number_can_be_the_good_one(tmp_path: Path) -> None:
+    """Grades above the number fail: the scale begins with its highest."""
+    understood = found(
+        tmp_path, RULES.format(said="Any score above 2 is rejected.") + "Give a score from 0 to 5 as 'Score: N'."
+    )
+    assert understood.prompt is not None
+    scale = understood.prompt.scale
+    assert scale.labels == ("5", "4", "3", "2", "1", "0")
+    assert [name for grade, name in enumerate(scale.labels) if scale.positive(grade)] == ["2", "1", "0"]
+
+
+def test_words_that_may_turn_the_scale_are_asked_about(tmp_path: Path) -> None:
+    """What is above the number is not said: it may be the score or anything else."""
+    understood = found(tmp_path, RULES.format(said="- Typos: more than 2 fail.") + "Give a score from 1 to 5.")
+    assert [question.option for question in understood.questions] == ["threshold"]
+
+
+@pytest.mark.parametrize(
+    ("asks", "labels", "reply"),
+    [
+        (
+            "End with a line that reads\nResult: kept\nor\nResult: not kept",
+            ("not kept", "kept"),
+            "ok\nResult: not kept",
+        ),
+        ("Danach in einer Zeile:\nBefund: erfüllt\noder\nBefund: nicht erfüllt", ("nicht erfüllt", "erfüllt"), None),
+        (
+            "Termine par la ligne :\nAvis : VALIDE\nou\nAvis : INVALIDE",
+            ("INVALIDE", "VALIDE"),
+            "Bon.\n\nAvis : INVALIDE",
+        ),
+        (
+            "Write one word on the last line and nothing more: GOOD when all is kind, BAD when it is not.",
+            ("BAD", "GOOD"),
+            "It is a good try.\n\nBAD",
+        ),
+        ("Answer with yes or no. (yes = it is misleading)", ("yes", "no"), "Yes."),
+        ("Write `Light:` followed by GREEN, AMBER or RED.", ("RED", "AMBER", "GREEN"), "Light: RED"),
+    ],
+)
+def test_labels_are_the_words(tmp_path: Path, asks: str, labels: tuple[str, ...], reply: str | None) -> None:
+    """The worst label comes first, the sentence that asks is no criterion, and a reply has its grade."""
+    prompt = found(tmp_path, RULES.format(said="") + asks).prompt
+    assert prompt is not None
+    assert prompt.scale.labels == labels
+    assert prompt.criteria.endswith("those of the file.")
+    if reply:
+        answer = read_reply(prompt, Completion(text=reply))
+        assert isinstance(answer, Verdict)
+        assert answer.score == 0.0
+
+
+def test_true_beside_a_fault_is_asked_about(tmp_path: Path) -> None:
+    """`contains_names: true` does not say that true is the good one."""
+    understood = found(
+        tmp_path, RULES.format(said="") + "End with a line that reads\ncontains_names: true\nor\ncontains_names: false"
+    )
+    assert [question.option for question in understood.questions] == ["labels"]
+
+
+def test_one_overall_score_among_several(tmp_path: Path) -> None:
+    """Its own range counts, not that of the parts."""
+    asks = (
+        "Parts are 0 to 10. The overall score is 0 to 50.\n\n"
+        'Answer as JSON: {"parts": {"tone": {"score": 0}}, "overall": {"score": 0, "why": ""}}'
+    )
+    prompt = found(tmp_path, RULES.format(said="") + asks).prompt
+    assert prompt is not None
+    assert prompt.reply_schema["overall.score"] == "score"
+    assert (prompt.scale.low, prompt.scale.high) == (0, 50)
+
+
+PYTHON = '''
+from string import Template
+PASS_THRESHOLD = 5
+ASK = Template("""You check a letter.
+
+Rules:
+- The tone is kind and costs no $$.
+
+Letter: $letter
+
+Give a score from 1 to 5 as "Score: N".""")
+
+
+def ask(letter):
+    return ASK.substitute(letter=letter)
+'''
+
+
+@pytest.mark.parametrize("text", [PYTHON, PYTHON.replace("Template(", "(").replace("$letter", "{letter}")])
+def test_a_constant_and_its_use_are_one_prompt(tmp_path: Path, text: str) -> None:
+    """A string that a function fills in is no second one, and the threshold beside it is the judge's."""
+    prompt = found(tmp_path, text, "judge.py").prompt
+    assert prompt is not None
+    assert list(prompt.inputs) == ["letter"]
+    assert prompt.scale.threshold == 5
