@@ -201,10 +201,20 @@ def _ask(options: AddOptions, question: Question) -> AddOptions:
             return replace(options, scale=parse_label_scale(said))
         if question.option == "verdict":
             return replace(options, verdict=said)
+        if question.option == "threshold":
+            return replace(options, labels=_listed(said)) if "," in said else replace(options, threshold=_number(said))
         return replace(options, criteria=said)
     except InputError as error:
         say(str(error))
         return options
+
+
+def _number(said: str) -> str:
+    try:
+        float(said)
+    except ValueError:
+        raise InputError(f"{said!r} is no number") from None
+    return said
 
 
 def _say_text(found: Understood) -> None:

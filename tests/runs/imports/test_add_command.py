@@ -129,33 +129,48 @@ def test_a_taken_name_keeps_its_meaning(run) -> None:
     assert "means what it meant before" in out
 
 
+def at_terminal(folder: Path, prompt: Path, *lines: str) -> str:
+    """Add a prompt at a terminal, with these answers; return what was shown."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "judgewright", "judges", "add", str(prompt)]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder) as process:
+        os.close(theirs)
+        os.write(ours, "".join(f"{line}\n" for line in lines).encode())
+        told = b""
+        while True:
+            try:
+                piece = os.read(ours, 4096)
+            except OSError:
+                break
+            if not piece:
+                break
+            told += piece
+        assert process.wait(60) == 0
+    os.close(ours)
+    return told.decode()
+
+
 @pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
 def test_at_a_terminal_it_asks_and_shows_before_it_saves(tmp_path: Path) -> None:
     """The order of labels is asked; no to the last question saves nothing, yes saves."""
-
-    def answered(*lines: str) -> str:
-        ours, theirs = pty.openpty()
-        command = [sys.executable, "-m", "judgewright", "judges", "add", str(CHURN)]
-        with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=tmp_path) as process:
-            os.close(theirs)
-            os.write(ours, "".join(f"{line}\n" for line in lines).encode())
-            told = b""
-            while True:
-                try:
-                    piece = os.read(ours, 4096)
-                except OSError:
-                    break
-                if not piece:
-                    break
-                told += piece
-            assert process.wait(60) == 0
-        os.close(ours)
-        return told.decode()
-
-    told = answered("STAY,CHURN", "n")
+    told = at_terminal(tmp_path, CHURN, "STAY,CHURN", "n")
     assert "in which order are CHURN, STAY?" in told
     assert "STAY is 0, CHURN is 1" in told
     assert "nothing was saved" in told
     assert not (tmp_path / "prompts").exists()
-    answered("STAY,CHURN", "y")
+    at_terminal(tmp_path, CHURN, "STAY,CHURN", "y")
     assert (tmp_path / "prompts" / "07_churn").is_dir()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
+def test_at_a_terminal_it_asks_which_grades_pass(tmp_path: Path) -> None:
+    """A sentence that may be on grades or on anything else is shown, and a number answers."""
+    prompt = tmp_path / "typos.txt"
+    prompt.write_text(
+        "You check a letter.\n\nRules:\n- Typos: more than 2 fail.\n\nLetter: {letter}\n\nGive a score from 1 to 5.",
+        encoding="utf-8",
+    )
+    told = at_terminal(tmp_path, prompt, "many", "4", "y")
+    assert "'many' is no number" in told
+    assert told.count("which grades pass, as it says '- Typos: more than 2 fail.'?") == 2
+    assert "1..5, positive at 4" in told
