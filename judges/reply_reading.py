@@ -53,7 +53,9 @@ _SENTENCE = re.compile(
 )
 _CONFIDENCE = re.compile(rf"confidence{_MARKS}[:=]{_MARKS}", re.IGNORECASE)
 _SHARE = re.compile(r"(?:[01]?\.[0-9]{1,9}+|[01])(?!\w|[.,][0-9]|\s{0,9}(?:[%/–-]|to\b|of\b|out\b))")
-_NUMBER = r"-?[0-9]{1,9}+(?:\.[0-9]{1,9}+)?+"
+_NUMBER = r"-?[0-9]{1,9}+(?:\.[0-9]{1,9}+|,[0-9]{1,2}+(?![0-9]))?+"  # with a comma in German, and 1,000 is none
+_KEY = rf"(?:(?![^\n:]{{0,40}}(?:confidence|konfidenz))[#>+ \t-]{{0,8}}+{_MARKS}[^\W\d_][\w ]{{0,40}}{_MARKS}:)?"
+_STOP = rf"(?={_MARKS}(?:[.,;:!–—-]|$))"
 
 
 class ReplyForm(TypedDict):
@@ -301,10 +303,7 @@ def _marked(form: ReplyForm, value: str, text: str) -> str | None:
         if _last(_line_pattern(form), text):
             return None  # a line with the name of a verdict says more than its place
         lines = text.strip().splitlines()
-        if form["mark"] == "last line":
-            return _only_value(value, lines[-1]) if lines else None
-        match = re.match(rf"[{_MARK}]{{0,40}}{value}", lines[0], re.IGNORECASE) if lines else None
-        return match.group(1) if match else None
+        return _at_place(form["mark"], value, lines) if lines else None
     before, after = (_with_any_blanks(side) for side in (form["before"], form["after"]))
     mark = _last(re.compile(rf"(?<!\w){before}" if form["before"][0].isalnum() else before, re.IGNORECASE), text)
     if mark is None:
@@ -312,6 +311,20 @@ def _marked(form: ReplyForm, value: str, text: str) -> str | None:
     closed = rf"[{_MARK}.]{{0,40}}?{after}" if after else ""
     match = re.compile(rf"[{_MARK}]{{0,40}}{value}{closed}", re.IGNORECASE).match(text, mark.end())
     return match.group(1) if match else ""
+
+
+def _at_place(place: str, value: str, lines: Sequence[str]) -> str | None:
+    """Return the value that stands on the last line, perhaps after a word and a colon, or at the start.
+
+    A model that was asked to start with its verdict may reason first: then its last line opens with it.
+    """
+    if place == "start":
+        match = re.match(rf"[{_MARK}]{{0,40}}{value}", lines[0], re.IGNORECASE)
+        match = match or re.match(rf"[{_MARK}]{{0,40}}{value}{_STOP}", lines[-1], re.IGNORECASE)
+        if match:
+            return match.group(1)
+    match = re.fullmatch(rf"{_KEY}[{_MARK}]{{0,40}}{value}{_MARKS}\.?{_MARKS}", lines[-1], re.IGNORECASE)
+    return match.group(1) if match else None
 
 
 def _with_any_blanks(mark: str) -> str:
@@ -366,9 +379,16 @@ def _value_pattern(form: ReplyForm) -> str:
         alone = r"(?!\s(?!(?:because|since|as)\b)[^\W\d_])"
         phrase = {w for w in words if w.lower() == "no" or (len(w) == 1 and w.isalpha())}
         parts = [re.escape(word) + (alone if word in phrase else "") for word in words]
-        return rf"({'|'.join(parts)}){end}"
+        numbers = [label for label in labels if re.fullmatch(_NUMBER, label)]
+        top = (
+            rf"(?:\s?/\s?{re.escape(max(numbers, key=lambda number: float(number.replace(',', '.'))))})?+"
+            if len(numbers) == len(labels) > 0
+            else ""
+        )
+        return rf"({'|'.join(parts)}){top}{end}"
     high = form["high"]
-    return rf"({_NUMBER})(?:{_MARKS}(?:[/／]|(?:out\s)?of\b){_MARKS}{high}{end}|{end})"
+    percent = r"(?:\s?%)?+" if (form["low"], high) == (0, 100) else ""
+    return rf"({_NUMBER}){percent}(?:{_MARKS}(?:[/／]|(?:out\s)?of\b){_MARKS}{high}{end}|{end})"
 
 
 def _grade(form: ReplyForm, value: Any) -> float | None:  # Any: JSON from a model
@@ -386,7 +406,7 @@ def _grade(form: ReplyForm, value: Any) -> float | None:  # Any: JSON from a mod
             if word.lower() in WORDS_FOR_ONE:
                 return 1.0
             return 0.0 if word.lower() in WORDS_FOR_ZERO else None
-        return float(word) if re.fullmatch(_NUMBER, word) else None
+        return float(word.replace(",", ".")) if re.fullmatch(_NUMBER, word) else None
     if isinstance(value, bool):
         return float(value) if kind == "binary" else None
     if isinstance(value, int | float) and math.isfinite(value) and kind != "choice":

@@ -20,7 +20,7 @@ const S = '\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u20
 const W = '[\\p{L}\\p{N}_]';
 const EDGE = `(?:(?<=${W})(?!${W})|(?<!${W})(?=${W}))`;
 const MARK = `${S}"'*_\`\\[\\](){}\u201c\u201d\u2018\u2019\u00ab\u00bb`;
-const NUMBER = () => `-?${atomic('[0-9]{1,9}')}${atomic('(?:\\.[0-9]{1,9})?')}`;
+const NUMBER = () => `-?${atomic('[0-9]{1,9}')}${atomic('(?:\\.[0-9]{1,9}|,[0-9]{1,2}(?![0-9]))?')}`;
 const SCORE_WORDS = ['score', 'grade', 'rating', 'verdict', 'label', 'answer'];
 const ONE = ['yes', 'true', '1', 'positive'];
 const ZERO = ['no', 'false', '0', 'negative'];
@@ -34,6 +34,10 @@ function atomic(pattern) {
 }
 
 const marks = () => atomic(`[${MARK}]{0,40}`);
+/** A word and a colon before the verdict on its line. */
+const KEY = () =>
+  `(?:(?![^\\n:]{0,40}(?:confidence|konfidenz))${atomic('[#>+ \\t\\-]{0,8}')}${marks()}` +
+  `[\\p{L}\\p{Nl}\\p{No}][\\p{L}\\p{N}_ ]{0,40}${marks()}:)?`;
 const regex = (pattern, flags = 'iu') => new RegExp(pattern, flags);
 const escaped = (text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 const strip = (text, set = S) => text.replace(regex(`^[${set}]+`, 'u'), '').replace(regex(`[${set}]+$`, 'u'), '');
@@ -397,6 +401,8 @@ function patternsOf(form) {
       line: linePattern(form),
       first: regex(start + valuePattern(form)),
       only: regex(`${start}${valuePattern(form)}${marks()}\\.?${marks()}$`),
+      opening: regex(`${start}${valuePattern(form)}(?=${marks()}(?:[.,;:!\u2013\u2014\\-]|$))`),
+      keyed: regex(`^${KEY()}[${MARK}]{0,40}${valuePattern(form)}${marks()}\\.?${marks()}$`),
       mark: before && regex(apart + before, 'giu'),
       marked: regex(start + valuePattern(form) + closed),
     });
@@ -416,10 +422,11 @@ function marked(form, patterns, text) {
       return null; // a line with the name of a verdict says more than its place
     }
     const lines = splitLines(strip(text));
-    if (form.mark === 'last line') {
-      return lines.length ? valueAt(patterns.only, lines.at(-1)) : null;
+    if (!lines.length) {
+      return null;
     }
-    return lines.length ? valueAt(patterns.first, lines[0]) : null;
+    const begun = form.mark === 'start' ? valueAt(patterns.first, lines[0]) ?? valueAt(patterns.opening, lines.at(-1)) : null;
+    return begun ?? valueAt(patterns.keyed, lines.at(-1));
   }
   const mark = last(patterns.mark, text);
   return mark && (valueAt(patterns.marked, text.slice(mark.index + mark[0].length)) ?? '');
@@ -466,10 +473,14 @@ function valuePattern(form) {
   if (all.length) {
     const alone = `(?![${S}](?!(?:because|since|as)${EDGE})[\\p{L}\\p{Nl}\\p{No}])`;
     const phrase = (word) => word.toLowerCase() === 'no' || ([...word].length === 1 && /^\p{L}$/u.test(word));
-    return `(?<value>${all.map((word) => escaped(word) + (phrase(word) ? alone : '')).join('|')})${end}`;
+    const numbers = labels.filter((label) => regex(`^${NUMBER()}$`, 'u').test(label));
+    const highest = numbers.toSorted((one, other) => Number(other.replace(',', '.')) - Number(one.replace(',', '.')))[0];
+    const top = labels.length && numbers.length === labels.length ? atomic(`(?:[${S}]?/[${S}]?${escaped(highest)})?`) : '';
+    return `(?<value>${all.map((word) => escaped(word) + (phrase(word) ? alone : '')).join('|')})${top}${end}`;
   }
   const top = `${marks()}(?:[/\uff0f]|(?:out[${S}])?of${EDGE})${marks()}${form.high}`;
-  return `(?<value>${value})(?:${top}${end}|${renamed(end)})`;
+  const percent = form.low === 0 && form.high === 100 ? atomic(`(?:[${S}]?%)?`) : '';
+  return `(?<value>${value})${percent}(?:${top}${end}|${renamed(end)})`;
 }
 
 /** Write a pattern again whose groups have other names. */
@@ -496,7 +507,7 @@ function gradeOf(form, value) {
       const plain = word.toLowerCase();
       return ONE.includes(plain) ? 1 : ZERO.includes(plain) ? 0 : null;
     }
-    return regex(`^${NUMBER()}$`, 'u').test(word) ? Number(word) : null;
+    return regex(`^${NUMBER()}$`, 'u').test(word) ? Number(word.replace(',', '.')) : null;
   }
   if (typeof value === 'boolean') {
     return kind === 'binary' ? Number(value) : null;

@@ -47,6 +47,8 @@ JUDGES = [
     in_prose(STARS, "[[...]]"),
     in_prose(STARS, "Bewertung: ..."),
     in_prose(STARS, "<stars>...</stars>"),
+    in_prose(OutputScale(kind="graded", labels=("1,5", "1", "0,5"), threshold=1.0), "last line"),
+    in_prose(OutputScale(low=0, high=100, threshold=50), "last line"),
     in_prose(OutputScale(kind="choice", labels=("gut", "mäßig", "no good"), threshold=1.0)),
     replace(Registry().get("groundedness"), reply_schema={"why": "text", "result.score": "score"}),
     replace(
@@ -125,7 +127,7 @@ PIECES = (
     *("0", "1", "2", "3", "5", ".5", "-1", "/3", " out of 5", "PASS", "fail", "A", "yes", "no", "gut", "mäßig"),
     *("The final score is ", "Bewertung: ", "[[", "]]", "<stars>", "</stars>", "null", "true", "NaN", "[", "]"),
     *("\\u00e4", "\\", "confidence: ", "Overall Verdict = ", "no good", "to", "because", "why"),
-    *("–", "：", "\u2028", "\x1c", "\ufeff", "İ", "ß"),
+    *("–", "：", "Marks: ", "Confidence: ", "0,5", "85%", "1,000", "/1,5", "\u2028", "\x1c", "\ufeff", "İ", "ß"),
 )
 
 
