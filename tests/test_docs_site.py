@@ -259,13 +259,14 @@ ENVIRONMENTS = ROOT / ".verify"
 """One environment for each tool; `make verify-exports` installs them."""
 RUN = (
     *("json", "messages", "jinja", "python", "dspy", "mlflow", "trulens"),
-    *("deepeval", "langchain", "openevals", "opik", "phoenix", "ragas"),
+    *("braintrust", "deepeval", "langchain", "openevals", "opik", "phoenix", "ragas", "weave"),
 )
 """Targets whose lines are run as they are."""
 NOT_RUN = {
     "yaml": "a command line, which is tried like every other",
     "markdown": "for people",
     "inspect": "a command line of the tool's, on rows of one's own; its probe runs the same task",
+    "lmeval": "a command line of the tool's, on rows of one's own; its probe runs the same task",
     "promptfoo": "a command line that node would fetch the tool for; its probe evaluates the same file",
     "langfuse": "they need a Langfuse server",
     "openai": "they run on OpenAI's servers alone",
@@ -277,6 +278,8 @@ QUIET = {
     "OPIK_SENTRY_ENABLE": "false",
     "OPIK_TRACK_DISABLE": "true",
     "RAGAS_DO_NOT_TRACK": "true",
+    "WANDB_ERROR_REPORTING": "false",
+    "WEAVE_DISABLED": "true",
 }
 """Tools that would call home do not."""
 

@@ -8,11 +8,13 @@ from .plain import PLAIN
 from .target import Target
 
 TOOLS = (
+    "braintrust",
     "deepeval",
     "dspy",
     "inspect",
     "langchain",
     "langfuse",
+    "lmeval",
     "mlflow",
     "openai",
     "openevals",
@@ -22,6 +24,7 @@ TOOLS = (
     "python",
     "ragas",
     "trulens",
+    "weave",
 )
 """The files of this folder that hold one `TARGET` each, called as `--to` calls it."""
 

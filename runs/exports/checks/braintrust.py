@@ -1,0 +1,54 @@
+"""Evaluate with an export for Braintrust over the OpenAI client, without logs: `braintrust.py EXPORT CASES ANSWER`."""
+
+import asyncio
+import logging
+import os
+from importlib.metadata import version
+
+from script_shared import ask_cases, load_module, read_cases, write_answer
+
+os.environ["OPENAI_API_KEY"] = "none"
+
+import braintrust
+import openai
+
+logging.disable(logging.CRITICAL)
+
+
+def main():
+    """Check the scorer, or the classifier, in an evaluation of one case each."""
+    folder, cases = read_cases()
+    module, labels = load_module(folder, "*_braintrust.py"), cases["judge"]["scale"]["labels"]
+    chooses = cases["judge"]["scale"]["kind"] == "choice"
+    client = openai.OpenAI()
+    kept = {}
+
+    class Kept(module.Judge):
+        """Keeps the metadata of a score, which an evaluation without logs gives no one."""
+
+        def _run_eval_sync(self, *given, **named):
+            kept["score"] = super()._run_eval_sync(*given, **named)
+            return kept["score"]
+
+    def ask(url, row):
+        judge = (module.Judge if chooses else Kept)(
+            cases["model"], client=braintrust.wrap_openai(client.with_options(base_url=url))
+        )
+        told = {"classifiers": [judge]} if chooses else {"scores": [judge]}
+        evaluated = asyncio.run(
+            braintrust.EvalAsync("judgewright", data=[{"input": row}], task=lambda row: "", no_send_logs=True, **told)
+        )
+        (result,) = evaluated.results
+        if result.error is not None:
+            raise result.error
+        if chooses:
+            found = (result.classifications or {}).get(cases["judge"]["name"]) or []
+            return (labels.index(found[0]["id"]), None) if found else (None, None)
+        (score,) = result.scores.values()
+        return score, kept["score"].metadata.get("positive")
+
+    tool = f"braintrust {version('braintrust')}, autoevals {version('autoevals')}"
+    write_answer(tool, outcomes=ask_cases(cases, ask))
+
+
+main()
