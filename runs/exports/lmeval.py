@@ -122,7 +122,8 @@ def write(context: ExportContext) -> ExportedFiles:
     low, high, model = str(scale.low), str(scale.high), literal(context.model)
     module = fill_module(_MODULE, context, name=name, model=model, low=low, high=high)
     origin = comment_text(context.origin)
-    task = _TASK.substitute(origin=origin, name=name, judge=prompt.name, version=prompt.version, model=context.model)
+    asked = comment_text(context.model)
+    task = _TASK.substitute(origin=origin, name=name, judge=prompt.name, version=prompt.version, model=asked)
     return ExportedFiles(
         files={f"{name}.py": module, f"{name}.yaml": task},
         own_fences=True,

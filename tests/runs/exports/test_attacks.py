@@ -35,6 +35,13 @@ BRACES = "{} {0.__class__} {x} ${judge} $name %(x)s {{ cycler }} {% raw %} #} \\
 KEY = "sk-CANARY-7f3a91"
 
 
+class _Yaml(yaml.SafeLoader):
+    """Reads what names a function, as the lm-evaluation-harness does, without looking for it."""
+
+
+_Yaml.add_constructor("!function", lambda _, node: str(node.value))
+
+
 def hostile_judge(text: str) -> JudgePrompt:
     """A judge whose every text is hostile; labels and reply fields too."""
     labels = (f"no{text}", f"yes{text}")
@@ -100,7 +107,7 @@ def test_no_text_becomes_code(text: str, target: str, context) -> None:
             assert written.isascii()
             assert len(written.splitlines()) == len(usual[name].splitlines())
         elif name.endswith(".yaml"):
-            assert set(yaml.safe_load(written)) == set(yaml.safe_load(usual[name]))
+            assert set(yaml.load(written, _Yaml)) == set(yaml.load(usual[name], _Yaml))  # a safe loader
         elif name.endswith(".json"):
             json.loads(written)
 
