@@ -90,7 +90,7 @@ def read_collection(prompt: JudgePrompt, sources: CollectionFiles) -> Collection
 
 
 def _sides(prompt: JudgePrompt, sources: CollectionFiles) -> tuple[_Side, _Side]:
-    columns = _columns(sources.queries), _columns(sources.corpus)
+    columns = columns_of(sources.queries), columns_of(sources.corpus)
     inputs: tuple[dict[str, str], dict[str, str]] = {}, {}
     for name in prompt.inputs:
         side, column = _side_and_column(name, sources.columns.get(name), columns)
@@ -101,15 +101,18 @@ def _sides(prompt: JudgePrompt, sources: CollectionFiles) -> tuple[_Side, _Side]
                 f"{path} fills none of the judge's inputs {', '.join(prompt.inputs)}",
                 hint="annotate needs a judge of pairs, such as context_relevance; --column INPUT=COLUMN maps a column",
             )
-    ids = (sources.query_id or _first(QUERY_IDS, columns[0]), sources.document_id or _first(DOCUMENT_IDS, columns[1]))
+    ids = (
+        sources.query_id or first_of(QUERY_IDS, columns[0]),
+        sources.document_id or first_of(DOCUMENT_IDS, columns[1]),
+    )
     return (
         _Side(path=sources.queries, inputs=inputs[0], id=ids[0], what="queries"),
         _Side(path=sources.corpus, inputs=inputs[1], id=ids[1], what="documents"),
     )
 
 
-def _columns(path: Path) -> tuple[str, ...]:
-    """Return the columns of the first record; a file without one is refused when it is read."""
+def columns_of(path: Path) -> tuple[str, ...]:
+    """Return the columns of the first record; a file without one has none."""
     first = next(read_records(path, Problems(path, unit_of(path))), None)
     return tuple(first.fields) if first is not None else ()
 
@@ -122,7 +125,7 @@ def _side_and_column(
     candidates = (mapped,) if mapped else (name, *family)
     order = {QUERY_NAMES: (0,), PASSAGE_NAMES: (1,)}.get(family, (0, 1))
     for side in order:
-        column = _first(candidates, columns[side])
+        column = first_of(candidates, columns[side])
         if column is not None:
             return side, column
     files, contents = [], []
@@ -134,7 +137,8 @@ def _side_and_column(
     raise InputError(message, hint=f"map it: --column {name}=COLUMN")
 
 
-def _first(names: Sequence[str], columns: Sequence[str]) -> str | None:
+def first_of(names: Sequence[str], columns: Sequence[str]) -> str | None:
+    """Return the first of the names that is a column; None where none is."""
     return next((name for name in names if name in columns), None)
 
 
@@ -158,9 +162,9 @@ def _items(side: _Side, search_names: Sequence[str]) -> tuple[tuple[Item, ...], 
 def _read_labels(
     path: Path, scale: OutputScale, sources: CollectionFiles
 ) -> tuple[dict[tuple[str, str], float], OutputScale]:
-    columns = _columns(path)
-    query = sources.query_id or _first(QUERY_IDS[:-1], columns) or QUERY_IDS[0]
-    document = sources.document_id or _first(DOCUMENT_IDS[:-1], columns) or DOCUMENT_IDS[0]
+    columns = columns_of(path)
+    query = sources.query_id or first_of(QUERY_IDS[:-1], columns) or QUERY_IDS[0]
+    document = sources.document_id or first_of(DOCUMENT_IDS[:-1], columns) or DOCUMENT_IDS[0]
     stated = parse_label_scale(sources.label_scale) if sources.label_scale else None
     roles = Roles(
         label=sources.label,

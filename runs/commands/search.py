@@ -1,0 +1,150 @@
+"""`judgewright search`: use a judge's labels for search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ...optimize.options import option
+from ..config.options import pairs_option
+from ..terminal import counting_on_stderr, say, say_json, say_table, simulated_mark
+from .help import Group
+from .options import json_option, options_of, output_option
+from .output_paths import OutFile
+
+if TYPE_CHECKING:
+    from ..actions.search_tune import TunedFiles
+
+TUNE = """\
+Example:   judgewright search tune pairs.jsonl --verdicts verdicts.jsonl --out fusion.json
+TREC runs: judgewright search tune pairs.jsonl --verdicts verdicts.jsonl --run bm25=bm25.run --run dense=dense.run
+"""
+COLUMN = "The column of query, document, query_id or document_id, if it has another name."
+
+_data = partial(option, "Data")
+_search = partial(option, "Search")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuneOptions:
+    """Where labels and features are, and how weights are sought."""
+
+    verdicts: tuple[str, ...] = _data(
+        (), "A file of the judge's verdicts on the pairs, as `bench --out` writes.", kind="repeated", metavar="FILE"
+    )
+    score: str = _data("score", "Its column of the judge's grade.")
+    judge_label: str | None = _data(None, "Instead: the column of the pairs that holds the judge's grade.")
+    label: str = _data("label", "Column of people's label.")
+    columns: Mapping[str, str] = pairs_option("Data", COLUMN, flag="--column", metavar="WHAT=COLUMN")
+    features: tuple[str, ...] = _data(
+        (),
+        "A column with the score of a ranker, higher is better.",
+        kind="repeated",
+        flag="--feature",
+        metavar="COLUMN",
+    )
+    runs: Mapping[str, str] = pairs_option(
+        "Data", "A TREC run whose scores are a feature.", flag="--run", metavar="NAME=FILE"
+    )
+    no_text_features: bool = _data(False, "Build no features (BM25, TF-IDF, SVD, coverage) from the texts.")
+    embedder: str | None = _data(None, "Also the cosine of this sentence-transformers model's vectors.")
+    methods: tuple[str, ...] = _search(
+        (), "sum (weighted sum) or rrf (reciprocal ranks) [default: both].", kind="names", flag="--fusion"
+    )
+    at: int = _search(10, "Ranks that count, of NDCG.", flag="--k", low=1)
+    folds: int = _search(5, "Folds of queries.", low=2)
+    trials: int = _search(100, "Settings tried for each fold.", low=1)
+    seed: int = _search(0, "Seed of folds and trials.", low=0)
+
+
+@click.group(cls=Group)
+def search() -> None:
+    """Use a judge's labels for search: tune a ranking."""
+
+
+@search.command(epilog=TUNE)
+@click.argument("pairs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@options_of(options=TuneOptions)
+@output_option("--out", type=OutFile(), help="Write the weights that were tuned on all judged queries, as JSON.")
+@json_option
+def tune(pairs: tuple[Path, ...], options: TuneOptions, out: Path | None, as_json: bool) -> None:
+    """Tune how features of PAIRS are fused, for NDCG on a judge's labels, and verify it on people's.
+
+    PAIRS has a query, a document and people's label a line. Weights are tuned on some queries and measured on the
+    others, against the best single feature, by a paired test over queries.
+    """
+    from ...judges import InputError
+    from ...judges.annotation import load_encoder
+    from ...judges.search import METHODS, TuneSettings
+    from ..actions.search_tune import SearchFiles, run_search_tuning, write_fusion
+
+    for name in options.methods:
+        if name not in METHODS:
+            raise InputError(f"--fusion {name!r} is none of {', '.join(METHODS)}")
+    roles = ("query", "document", "query_id", "document_id")
+    for name in options.columns:
+        if name not in roles:
+            raise InputError(f"--column {name!r} is none of {', '.join(roles)}")
+    settings = TuneSettings(
+        at=options.at,
+        folds=options.folds,
+        trials=options.trials,
+        methods=tuple(name for name in METHODS if name in (options.methods or METHODS)),
+        seed=options.seed,
+    )
+    files = SearchFiles(
+        pairs=pairs,
+        verdicts=[Path(name) for name in options.verdicts],
+        score=options.score,
+        judge_label=options.judge_label,
+        runs={name: Path(path) for name, path in options.runs.items()},
+        features=options.features,
+        label=options.label,
+        columns=options.columns,
+        text_features=not options.no_text_features,
+        encode=load_encoder(options.embedder) if options.embedder else None,
+    )
+    with (
+        counting_on_stderr("features", quiet=as_json) as features,
+        counting_on_stderr("settings", quiet=as_json) as tried,
+    ):
+        shown = {"features": features, "settings": tried}
+        tuned = run_search_tuning(files, settings, count=lambda doing, done, total: shown[doing](done, total))
+    if out is not None:
+        write_fusion(tuned, out)
+    if as_json:
+        say_json(tuned.to_json() | {"out": out and str(out)})
+    else:
+        _say(tuned, out)
+
+
+def _say(tuned: TunedFiles, out: Path | None) -> None:
+    for note in tuned.notes:
+        say(f"note: {note}")
+    one = tuned.tuning
+    metric = f"NDCG@{one.settings.at}"
+    judged = f"judge: {', '.join(tuned.judges)}, {tuned.judged_pairs:,} pairs of {tuned.judged_queries} queries"
+    people = f"people: {tuned.labelled_pairs:,} pairs of {tuned.labelled_queries} queries"
+    say(f"\n{one.pairs:,} pairs of {one.queries} queries{simulated_mark(tuned.simulated)}")
+    say(f"  labels by the {judged}; by {people}")
+    lines = [(r.name, str(r.human), str(r.judge)) for r in one.rankings]
+    say_table(("ranked by", f"{metric}, people's labels", "judge's labels"), lines)
+    say(
+        f"  tuned: in {one.settings.folds} folds, each query by weights that were tuned on the judge's labels of others"
+    )
+    verdict = "excludes 0" if one.gain.excludes_zero else "includes 0: not shown to be better"
+    for over, gain in ((one.best_feature, one.gain), ("equal weights", one.gain_over_equal)):
+        counts = f"better on {gain.better} queries, worse on {gain.worse}"
+        say(f"\ngain over {over}: {gain.mean}, p = {gain.p:.4f}, {counts}")
+        if over == one.best_feature:
+            say(f"  the best single feature in hindsight, people's labels; the interval {verdict}")
+    say("\ndid the judge's labels point the same way as people's? (Kendall's tau)")
+    way = one.direction
+    say(f"  of a query's documents: mean {way.by_query}, above 0 on {way.positive} of {way.queries} queries")
+    say(f"  of the {way.over_settings.n} settings tried, by {metric}: {way.over_settings}")
+    say(f"\nweights tuned on all judged queries: {one.fusion}" + (f", written to {out}" if out else ""))
