@@ -107,13 +107,16 @@ def test_heavy_libraries_are_imported_where_they_are_used(path: Path) -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_nothing_dangerous_or_hidden_is_used(path: Path) -> None:
-    """No pickle, no eval or exec; environment.py alone reads the environment; imports may need some of it set."""
+    """No pickle, no eval or exec; environment.py alone reads the environment; imports may need some of it set.
+
+    The module that is written for the lm-evaluation-harness reads who judges from there, where it runs.
+    """
     text = path.read_text(encoding="utf-8")
     used = {name.split(".")[0] for name, _ in imports(path)}
     assert not used & {"pickle", "diskcache", "joblib", "shelve", "dill", "cloudpickle"}
     calls = {n.func.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
     assert not calls & {"eval", "exec", "compile"}
-    if path.name not in ("environment.py", "import_litellm.py"):
+    if path.name not in ("environment.py", "import_litellm.py", "lmeval.py"):
         assert "os.environ" not in text
         assert "getenv" not in text
 
