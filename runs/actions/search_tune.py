@@ -14,13 +14,10 @@ import numpy as np
 
 from ...judges import DataError, FloatArray, InputError, JudgedDataset, Verdict, write_beside
 from ...judges.annotation import Encode
-from ...judges.annotation.collection import DOCUMENT_IDS, PASSAGE_NAMES, QUERY_IDS, QUERY_NAMES, columns_of, first_of
-from ...judges.files import Draft, Problems, Roles, VerdictColumns, load_judges, read_grade, read_table, unit_of
-from ...judges.files.problems import shorten
+from ...judges.annotation.collection import PASSAGE_NAMES, QUERY_NAMES, first_of
+from ...judges.files import VerdictColumns, load_judges
 from ...judges.search import SearchTable, SearchTuning, TuneSettings, read_trec_run, text_features, tune_search
-
-PREFIXES = ("", "inputs.", "metadata.")
-"""Before the name of a column, so that verdict files and annotations are read as they are."""
+from .read_pairs import PairColumns, PairLine, read_pairs, same_text
 
 Count = Callable[[str, int, int], None]
 
@@ -76,24 +73,6 @@ class TunedFiles:
         return counts | self.tuning.to_json() | {"notes": list(self.notes)}
 
 
-@dataclass(slots=True)
-class _Pair:
-    path: Path
-    at: int
-    id: str
-    query: str
-    document: str
-    texts: tuple[str, str] | None
-    label: float | None
-    grades: list[float]
-    """The judge's: several where verdicts repeat."""
-    features: list[float]
-
-    @property
-    def place(self) -> str:
-        return f"{self.path}, {unit_of(self.path)} {self.at}"
-
-
 def run_search_tuning(files: SearchFiles, settings: TuneSettings, *, count: Count) -> TunedFiles:
     """Tune a search; see `tune_search`.
 
@@ -107,22 +86,26 @@ def run_search_tuning(files: SearchFiles, settings: TuneSettings, *, count: Coun
             hint="give --verdicts FILE, such as `bench --out` writes, or --judge-label COLUMN",
         )
     notes: list[str] = []
-    pairs: list[_Pair] = []
+    numbers = dict.fromkeys(files.features, "--feature COLUMN")
+    if files.judge_label is not None:
+        numbers[files.judge_label] = "--judge-label COLUMN"
+    wanted = PairColumns(columns=files.columns, label=files.label, numbers=numbers)
+    pairs = [pair for path in files.pairs for pair in read_pairs(path, wanted, notes)]
+    grades: list[list[float]] = [[] for _ in pairs]
     simulated = False
-    for path in files.pairs:
-        read, marked = _read_pairs(path, files, notes)
-        simulated = simulated or (marked and files.judge_label is not None)
-        pairs += read
+    if files.judge_label is not None:
+        grades = [[pair.numbers[files.judge_label]] if files.judge_label in pair.numbers else [] for pair in pairs]
+        simulated = any(pair.simulated for pair in pairs)
     judges: list[str] = []
     for path in files.verdicts:
         for name, judged in load_judges(path, VerdictColumns(score=files.score, require_labels=False)).items():
             simulated = simulated or judged.simulated
             judges.append(judged.model or name)
-            notes.append(_join(pairs, judged, path))
-    repeated = sum(len(pair.grades) > 1 for pair in pairs)
+            notes.append(_join(pairs, grades, judged, path))
+    repeated = sum(len(found) > 1 for found in grades)
     if repeated:
         notes.append(f"pairs with several grades of the judge, of which the mean counts: {repeated:,}")
-    table = _table(pairs, files, notes, count)
+    table = _table(pairs, grades, files, notes, count)
     tuning = tune_search(table, settings, count=lambda done, total: count("settings", done, total))
     return TunedFiles(
         tuning=tuning,
@@ -142,86 +125,14 @@ def write_fusion(tuned: TunedFiles, path: Path) -> None:
     write_beside(path, json.dumps(body, indent=2) + "\n")
 
 
-def _read_pairs(path: Path, files: SearchFiles, notes: list[str]) -> tuple[list[_Pair], bool]:
-    columns = columns_of(path)
-
-    def column(role: str, names: Sequence[str]) -> str | None:
-        if role in files.columns:
-            return files.columns[role]
-        return first_of([prefix + name for name in names for prefix in PREFIXES], columns)
-
-    query, document = column("query", QUERY_NAMES), column("document", PASSAGE_NAMES)
-    query_id, document_id = column("query_id", QUERY_IDS[:-1]), column("document_id", DOCUMENT_IDS[:-1])
-    if (query_id or query) is None:
-        raise InputError(
-            f"{path}: no column says which query a pair has; the columns are {', '.join(columns)}",
-            hint="name it: --column query=COLUMN or --column query_id=COLUMN",
-        )
-    wanted = {
-        "--column query=COLUMN": query,
-        "--column document=COLUMN": document,
-        "--column query_id=COLUMN": query_id,
-        "--column document_id=COLUMN": document_id,
-        "--judge-label COLUMN": files.judge_label,
-    }
-    needed = {name: option for option, name in wanted.items() if name}
-    needed |= {files.label: "--label COLUMN", **dict.fromkeys(files.features, "--feature COLUMN")}
-    table = read_table(path, Roles(label=files.label, aside=tuple(needed), needed=needed))
-    notes += [f"{path.name}: {note}" for note in table.notes]
-    problems = Problems(path, unit_of(path))
-    seen: dict[tuple[str, str], int] = {}
-    pairs: list[_Pair] = []
-    for draft in table.drafts:
-        named = draft.aside.get(query_id or query or "")
-        name = str(named or "").strip() if named is not None else ""
-        if not name:
-            problems.add(draft.at, f"field {query_id or query!r} is empty: every pair needs its query")
-        known = str(draft.aside.get(document_id)) if document_id else draft.id
-        if document_id and (before := seen.setdefault((name, known), draft.at)) != draft.at:
-            problems.add(draft.at, f"the pair of query {name!r} and document {known!r} stands on line {before} too")
-        texts = tuple(str(draft.aside.get(one) or "") for one in (query, document) if one)
-        pairs.append(
-            _Pair(
-                path=path,
-                at=draft.at,
-                id=draft.id,
-                query=name,
-                document=known,
-                texts=(texts[0], texts[1]) if len(texts) == 2 and all(texts) else None,
-                label=draft.label,
-                grades=_numbers(draft, [files.judge_label] if files.judge_label else [], problems),
-                features=_numbers(draft, files.features, problems, missing=math.nan),
-            )
-        )
-    problems.check(
-        hint="a feature is a number, higher for what should stand higher; leave it empty where there is none"
-    )
-    return pairs, any(draft.meta.get("simulated") is True for draft in table.drafts)
-
-
-def _numbers(draft: Draft, columns: Sequence[str], problems: Problems, *, missing: float | None = None) -> list[float]:
-    """Return the numbers in some columns; an empty one gives what stands for a missing number, or is left out."""
-    numbers: list[float] = []
-    for column in columns:
-        value = missing
-        try:
-            found = read_grade(draft.aside.get(column), {})
-            value = missing if found is None else found
-        except ValueError:
-            problems.add(draft.at, f"field {column!r}: {shorten(draft.aside.get(column))} is not a number")
-        if value is not None:
-            numbers.append(value)
-    return numbers
-
-
-def _join(pairs: Sequence[_Pair], judged: JudgedDataset, path: Path) -> str:
+def _join(pairs: Sequence[PairLine], grades: Sequence[list[float]], judged: JudgedDataset, path: Path) -> str:
     """Give pairs the judge's grades, by their ids, or by their texts where no id is the same."""
-    by_id: dict[str, list[_Pair]] = {}
-    by_texts: dict[tuple[str, str], list[_Pair]] = {}
-    for pair in pairs:
-        by_id.setdefault(pair.id, []).append(pair)
+    by_id: dict[str, list[int]] = {}
+    by_texts: dict[tuple[str, str], list[int]] = {}
+    for i, pair in enumerate(pairs):
+        by_id.setdefault(pair.id, []).append(i)
         if pair.texts:
-            by_texts.setdefault(_texts(*pair.texts), []).append(pair)
+            by_texts.setdefault(_texts(*pair.texts), []).append(i)
     ids = {row.id for row in judged.dataset.rows}
     with_ids = bool(ids & by_id.keys())
     joined = alone = 0
@@ -232,13 +143,14 @@ def _join(pairs: Sequence[_Pair], judged: JudgedDataset, path: Path) -> str:
         theirs = _texts(*(row.inputs[name] for name in texts if name)) if all(texts) else None
         found = by_id.get(row.id, []) if with_ids else by_texts.get(theirs or ("", ""), [])
         alone += not found
-        for pair in found:
+        for i in found:
+            pair = pairs[i]
             if theirs and pair.texts and _texts(*pair.texts) != theirs:
                 raise DataError(
                     f"{path}: the verdict on {row.id!r} is about other texts than {pair.place} has",
                     hint="give the file that was judged, or judge it again",
                 )
-            pair.grades.append(answer.score)
+            grades[i].append(answer.score)
             joined += 1
     if not joined:
         raise DataError(
@@ -251,14 +163,16 @@ def _join(pairs: Sequence[_Pair], judged: JudgedDataset, path: Path) -> str:
 
 
 def _texts(query: str, passage: str) -> tuple[str, str]:
-    return " ".join(query.split()), " ".join(passage.split())
+    return same_text(query), same_text(passage)
 
 
-def _table(pairs: Sequence[_Pair], files: SearchFiles, notes: list[str], count: Count) -> SearchTable:
+def _table(
+    pairs: Sequence[PairLine], grades: Sequence[list[float]], files: SearchFiles, notes: list[str], count: Count
+) -> SearchTable:
     codes: dict[str, int] = {}
     query = np.array([codes.setdefault(pair.query, len(codes)) for pair in pairs], np.int64)
     columns: dict[str, FloatArray] = {
-        name: np.array([pair.features[j] for pair in pairs]) for j, name in enumerate(files.features)
+        name: np.array([pair.numbers.get(name, math.nan) for pair in pairs]) for name in files.features
     }
     for name, path in files.runs.items():
         columns[_free(name, columns)] = _run_scores(pairs, path, notes)
@@ -275,7 +189,7 @@ def _table(pairs: Sequence[_Pair], files: SearchFiles, notes: list[str], count: 
         features=tuple(columns),
         values=np.stack(list(columns.values()), axis=1) if columns else np.zeros((len(pairs), 0)),
         human=np.array([math.nan if pair.label is None else pair.label for pair in pairs]),
-        judge=np.array([fmean(pair.grades) if pair.grades else math.nan for pair in pairs]),
+        judge=np.array([fmean(found) if found else math.nan for found in grades]),
     )
 
 
@@ -285,7 +199,7 @@ def _free(name: str, taken: Mapping[str, object]) -> str:
     return name
 
 
-def _run_scores(pairs: Sequence[_Pair], path: Path, notes: list[str]) -> FloatArray:
+def _run_scores(pairs: Sequence[PairLine], path: Path, notes: list[str]) -> FloatArray:
     run = read_trec_run(path)
     scores = np.array([run.get(pair.query, {}).get(pair.document, math.nan) for pair in pairs])
     found = int((~np.isnan(scores)).sum())
@@ -302,7 +216,7 @@ def _run_scores(pairs: Sequence[_Pair], path: Path, notes: list[str]) -> FloatAr
     return scores
 
 
-def _built(pairs: Sequence[_Pair], files: SearchFiles, count: Count) -> dict[str, FloatArray]:
+def _built(pairs: Sequence[PairLine], files: SearchFiles, count: Count) -> dict[str, FloatArray]:
     queries: dict[str, int] = {}
     passages: dict[str, int] = {}
     of: list[tuple[int, int]] = []

@@ -86,10 +86,6 @@ def tune(pairs: tuple[Path, ...], options: TuneOptions, out: Path | None, as_jso
     for name in options.methods:
         if name not in METHODS:
             raise InputError(f"--fusion {name!r} is none of {', '.join(METHODS)}")
-    roles = ("query", "document", "query_id", "document_id")
-    for name in options.columns:
-        if name not in roles:
-            raise InputError(f"--column {name!r} is none of {', '.join(roles)}")
     settings = TuneSettings(
         at=options.at,
         folds=options.folds,
