@@ -26,21 +26,26 @@ from .definitions import (
     read_marked,
     read_queries,
 )
-from .label_matrix import label_matrix, write_matrix
+from .label_matrix import MATRIX_FORMATS, label_matrix, matrix_of, write_matrix, write_parquet
 from .retrieval import DEFAULT_EMBEDDER, EXTRA, Bm25, Dense, Encode, Retriever, load_encoder, rank, words
+from .training_pairs import AnnotatedPair, MinedPairs, MiningSettings, mine_pairs, text_key
 
 __all__ = [
     "CONFIDENT",
     "DEFAULT_EMBEDDER",
     "EXTRA",
+    "MATRIX_FORMATS",
     "MOST_PASSAGES",
     "PASSAGE_CHARS",
+    "AnnotatedPair",
     "Bm25",
     "CutCurve",
     "Definition",
     "Dense",
     "Encode",
     "Item",
+    "MinedPairs",
+    "MiningSettings",
     "Outside",
     "Pair",
     "Query",
@@ -57,6 +62,8 @@ __all__ = [
     "improve_definitions",
     "label_matrix",
     "load_encoder",
+    "matrix_of",
+    "mine_pairs",
     "pair_dataset",
     "pair_id",
     "rank",
@@ -64,6 +71,8 @@ __all__ = [
     "read_queries",
     "review_queue",
     "sample_pairs",
+    "text_key",
     "words",
     "write_matrix",
+    "write_parquet",
 ]

@@ -8,8 +8,10 @@ query. A pair that is not in the matrix was not annotated; a zero in it was, and
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +20,17 @@ from ..errors import InputError
 from ..files.write_beside import write_beside
 from ..judged_dataset import IntArray, JudgedDataset
 from ..verdict import Verdict
+
+MATRIX_FORMATS = (".npz", ".parquet", ".jsonl")
+MATRIX_COLUMNS = {
+    "query_id": "string",
+    "document_id": "string",
+    "row": "int64",
+    "column": "int64",
+    "label": "int8",
+    "human": "bool",
+}
+"""Of an entry, with their types in Arrow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,24 +62,36 @@ def label_matrix(judged: JudgedDataset) -> LabelMatrix:
     Raises:
         InputError: A row is no pair, having no `query_id` and `document_id`, or a pair stands twice.
     """
-    queries: dict[str, int] = {}
-    documents: dict[str, int] = {}
-    entries: dict[tuple[int, int], tuple[int, bool]] = {}
+    entries: list[tuple[str, str, bool, bool]] = []
     for row, answer in zip(judged.dataset.rows, judged.answers, strict=True):
         query, document = row.meta.get("query_id"), row.meta.get("document_id")
         if query is None or document is None:
             raise InputError(f"row {row.id!r} is no pair: it has no query_id and document_id")
         if row.label is None and not isinstance(answer, Verdict):
             continue
-        i = queries.setdefault(str(query), len(queries))
-        j = documents.setdefault(str(document), len(documents))
-        if (i, j) in entries:
-            raise InputError(f"the pair of query {query!r} and document {document!r} stands twice")
         if row.label is None:
             relevant = isinstance(answer, Verdict) and answer.positive
         else:
             relevant = judged.dataset.positive(row)
-        entries[i, j] = (int(relevant), row.label is not None)
+        entries.append((str(query), str(document), relevant, row.label is not None))
+    return matrix_of(entries)
+
+
+def matrix_of(pairs: Iterable[tuple[str, str, bool, bool]]) -> LabelMatrix:
+    """Return the matrix of pairs: query, document, whether it is relevant, and whether a person said so.
+
+    Raises:
+        InputError: A pair stands twice.
+    """
+    queries: dict[str, int] = {}
+    documents: dict[str, int] = {}
+    entries: dict[tuple[int, int], tuple[int, bool]] = {}
+    for query, document, relevant, human in pairs:
+        i = queries.setdefault(query, len(queries))
+        j = documents.setdefault(document, len(documents))
+        if (i, j) in entries:
+            raise InputError(f"the pair of query {query!r} and document {document!r} stands twice")
+        entries[i, j] = (int(relevant), human)
     # Reshaped, so that a matrix without entries has its two columns too.
     coordinates = np.array(list(entries), np.int64).reshape(-1, 2)
     return LabelMatrix(
@@ -80,34 +105,55 @@ def label_matrix(judged: JudgedDataset) -> LabelMatrix:
 
 
 def write_matrix(matrix: LabelMatrix, path: Path) -> None:
-    """Write the matrix as `.npz` (arrays without pickle) or as `.jsonl` (one entry a line).
+    """Write the matrix as `.npz` (compressed rows), or as `.parquet` or `.jsonl` (one entry a line).
+
+    `scipy.sparse.load_npz` reads the `.npz` as it is, zeros and all; beside SciPy's arrays it has `query_ids`,
+    `document_ids` and `human`, in the order of the entries.
 
     Raises:
-        InputError: The file's name ends in neither.
+        InputError: The file's name ends in none of these.
     """
+    if path.suffix not in MATRIX_FORMATS:
+        raise InputError(f"a label matrix is written as {' or '.join(MATRIX_FORMATS)}, not as {path.name!r}")
     if path.suffix == ".jsonl":
-        write_beside(path, "".join(f"{line}\n" for line in _lines(matrix)))
-    elif path.suffix == ".npz":
-        # Written beside and renamed, so that nobody reads half a file.
-        temporary = path.with_name(f".{path.name}.tmp.npz")
+        write_beside(path, "".join(f"{json.dumps(entry, ensure_ascii=False)}\n" for entry in _entries(matrix)))
+        return
+    # Written beside and renamed, so that nobody reads half a file.
+    temporary = path.with_name(f".{path.name}.tmp{path.suffix}")
+    if path.suffix == ".npz":
+        order = np.lexsort((matrix.columns, matrix.rows))
+        ends = np.cumsum(np.bincount(matrix.rows, minlength=len(matrix.query_ids)))
         np.savez_compressed(
             temporary,
+            format=np.array(b"csr"),
+            shape=np.array((len(matrix.query_ids), len(matrix.document_ids))),
+            indptr=np.concatenate(([0], ends)),
+            indices=matrix.columns[order],
+            data=matrix.labels[order],
+            human=matrix.human[order],
             query_ids=np.array(matrix.query_ids, np.str_),
             document_ids=np.array(matrix.document_ids, np.str_),
-            rows=matrix.rows,
-            columns=matrix.columns,
-            labels=matrix.labels,
-            human=matrix.human,
         )
-        temporary.replace(path)
     else:
-        raise InputError(f"a label matrix is written as .npz or .jsonl, not as {path.name!r}")
+        write_parquet(_entries(matrix), MATRIX_COLUMNS, temporary)
+    temporary.replace(path)
 
 
-def _lines(matrix: LabelMatrix) -> list[str]:
-    lines: list[str] = []
+def write_parquet(lines: Sequence[Mapping[str, object]], columns: Mapping[str, str], path: Path) -> None:
+    """Write lines of given columns, each with the name of its type in Arrow, also where there are none."""
+    import pyarrow  # pyright: ignore[reportMissingTypeStubs]
+    import pyarrow.parquet as pq  # pyright: ignore[reportMissingTypeStubs]
+
+    arrow: Any = pyarrow  # Any: it has no types
+    parquet: Any = pq
+    schema = arrow.schema([(name, arrow.type_for_alias(kind)) for name, kind in columns.items()])
+    parquet.write_table(arrow.Table.from_pylist(list(lines), schema=schema), path)
+
+
+def _entries(matrix: LabelMatrix) -> list[dict[str, object]]:
+    lines: list[dict[str, object]] = []
     for row, column, label, human in zip(matrix.rows, matrix.columns, matrix.labels, matrix.human, strict=True):
-        entry = {
+        entry: dict[str, object] = {
             "query_id": matrix.query_ids[row],
             "document_id": matrix.document_ids[column],
             "row": int(row),
@@ -115,5 +161,5 @@ def _lines(matrix: LabelMatrix) -> list[str]:
             "label": int(label),
             "human": bool(human),
         }
-        lines.append(json.dumps(entry, ensure_ascii=False))
+        lines.append(entry)
     return lines

@@ -14,6 +14,7 @@ from ...judges import BudgetSpent, InputError
 from ...judges.annotation import (
     CONFIDENT,
     DEFAULT_EMBEDDER,
+    MATRIX_FORMATS,
     Bm25,
     CutCurve,
     Dense,
@@ -74,7 +75,7 @@ class AnnotateOptions:
         "What counts as retrieved: the decision of the judge's rule, the best F1 on the labels, or a probability.",
         metavar="rule|labels|P",
     )
-    matrix: Path | None = _output(None, "Also write a sparse label matrix, .npz or .jsonl.", kind="out")
+    matrix: Path | None = _output(None, "Also write a sparse label matrix: .npz, .parquet or .jsonl.", kind="out")
     columns: Mapping[str, str] = pairs_option("Data", COLUMN, flag="--column", metavar="INPUT=COLUMN")
     query_id: str | None = _data(None, "Column of the query's id [default: query_id, qid, else id].")
     document_id: str | None = _data(None, "Column of the document's id [default: document_id, doc_id, ..., else id].")
@@ -100,8 +101,8 @@ def annotate(
     answered is not asked again.
     """
     out, matrix = options.out, options.matrix
-    if matrix is not None and matrix.suffix not in (".npz", ".jsonl"):
-        raise InputError(f"--matrix {matrix.name!r} ends neither in .npz nor in .jsonl")
+    if matrix is not None and matrix.suffix not in MATRIX_FORMATS:
+        raise InputError(f"--matrix {matrix.name!r} ends in none of {', '.join(MATRIX_FORMATS)}")
     files = CollectionFiles(
         queries=queries,
         corpus=corpus,

@@ -24,10 +24,14 @@ TUNE = """\
 Example:   judgewright search tune pairs.jsonl --verdicts verdicts.jsonl --out fusion.json
 TREC runs: judgewright search tune pairs.jsonl --verdicts verdicts.jsonl --run bm25=bm25.run --run dense=dense.run
 """
+PAIRS = """\
+Example:  judgewright search pairs annotations.jsonl --out triplets.jsonl --matrix labels.npz
+"""
 COLUMN = "The column of query, document, query_id or document_id, if it has another name."
 
 _data = partial(option, "Data")
 _search = partial(option, "Search")
+_output = partial(option, "Output")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,9 +66,24 @@ class TuneOptions:
     seed: int = _search(0, "Seed of folds and trials.", low=0)
 
 
+@dataclass(frozen=True, kw_only=True)
+class TrainingPairOptions:
+    """What counts as relevant, and which negatives are taken."""
+
+    form: str = _output("triplets", "What a line is.", choices=("triplets", "pairs"))
+    negatives: int = _search(3, "Negatives of a positive at most, the hardest first.", low=1, high=1000)
+    below: float = _search(0.3, "Leave out negatives whose score by the judge reaches this: they may be relevant.")
+    margin: float = _search(0.0, "How far under the positive's score a negative's must lie.")
+    verdict: str = _data("verdict", "Column of the judge's decision, 0 or 1.")
+    label: str = _data("label", "Column of people's label, which counts over the judge's decision.")
+    label_threshold: float | None = _data(None, "From which label on a pair is relevant.", kind="number")
+    judge_only: bool = _data(False, "Leave people's labels aside.")
+    columns: Mapping[str, str] = pairs_option("Data", COLUMN, flag="--column", metavar="WHAT=COLUMN")
+
+
 @click.group(cls=Group)
 def search() -> None:
-    """Use a judge's labels for search: tune a ranking."""
+    """Use a judge's labels for search: tune a ranking, or make data to train embeddings on."""
 
 
 @search.command(epilog=TUNE)
@@ -117,6 +136,59 @@ def tune(pairs: tuple[Path, ...], options: TuneOptions, out: Path | None, as_jso
         say_json(tuned.to_json() | {"out": out and str(out)})
     else:
         _say(tuned, out)
+
+
+@search.command(epilog=PAIRS)
+@click.argument("annotations", nargs=-1, required=True, type=click.Path(path_type=Path))
+@options_of(options=TrainingPairOptions)
+@output_option("--out", type=OutFile(), required=True, help="Write the training data: .jsonl or .parquet.")
+@output_option("--matrix", type=OutFile(), help="Also write the label matrix: .npz, .parquet or .jsonl.")
+@json_option
+def pairs(
+    annotations: tuple[Path, ...], options: TrainingPairOptions, out: Path, matrix: Path | None, as_json: bool
+) -> None:
+    """Make pairs or triplets for training embeddings of ANNOTATIONS, as `annotate --out` writes them.
+
+    A line has anchor and positive, and a hard negative: a document that was annotated as not relevant and has a high
+    score. No known positive of a query is ever its negative.
+    """
+    from ...judges import InputError
+    from ...judges.annotation import MATRIX_FORMATS, MiningSettings
+    from ..actions.search_pairs import FORMATS, PairFiles, make_training_pairs, write_pair_matrix, write_training
+
+    for name, path, formats in (("--out", out, FORMATS), ("--matrix", matrix, MATRIX_FORMATS)):
+        if path is not None and path.suffix not in formats:
+            raise InputError(f"{name} {path.name!r} ends in none of {', '.join(formats)}")
+    settings = MiningSettings(negatives=options.negatives, below=options.below, margin=options.margin)
+    files = PairFiles(
+        paths=annotations,
+        verdict=options.verdict,
+        label=options.label,
+        label_threshold=options.label_threshold,
+        columns=options.columns,
+        judge_only=options.judge_only,
+    )
+    made = make_training_pairs(files, settings)
+    written = write_training(made, options.form, out)
+    if matrix is not None:
+        write_pair_matrix(made, matrix)
+    if as_json:
+        say_json(made.to_json() | {"written": written, "out": str(out), "matrix": matrix and str(matrix)})
+        return
+    for note in made.notes:
+        say(f"note: {note}")
+    body = made.to_json()
+    left = body["left_out"]
+    say(f"\n{body['lines']:,} annotations of {body['queries']:,} queries{simulated_mark(made.simulated)}")
+    say(f"  {body['relevant']:,} relevant, {body['not_relevant']:,} not, {body['undecided']:,} undecided")
+    say(f"  {body['pairs']:,} positive pairs, {body['triplets']:,} triplets")
+    say(f"  negatives left out: {left['doubtful']:,} that the judge scores {made.settings.below:g} or more")
+    say(f"  texts that are a positive too, and so no negative: {left['known_positives']:,}")
+    say(
+        f"  queries without a positive: {left['queries_without_positive']:,}; positives without a negative: "
+        f"{left['positives_without_negative']:,}"
+    )
+    say(f"\n{written:,} {options.form} written to {out}" + (f", label matrix to {matrix}" if matrix else ""))
 
 
 def _say(tuned: TunedFiles, out: Path | None) -> None:

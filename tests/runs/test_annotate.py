@@ -120,7 +120,7 @@ def test_labels_give_a_curve_a_queue_and_a_threshold(folder: Path, capsys: pytes
     assert body["review"]["found"] == len(contradicted)
     assert listed <= contradicted
     with np.load("m.npz", allow_pickle=False) as matrix:
-        labels, human = matrix["labels"], matrix["human"]
+        labels, human = matrix["data"], matrix["human"]
     assert (len(labels), human.all()) == (len(lines), True)
     assert int(labels.sum()) == sum(int(line["label"]) for line in lines)  # type: ignore[call-overload]
 
@@ -173,7 +173,7 @@ def test_inputs_are_found_in_either_file(folder: Path, capsys: pytest.CaptureFix
         (("--threshold-from", "labels"), "no drawn pair is labelled relevant"),
         (("--column", "query=nope"), "'query' is no column of QUERIES"),
         (("--column", "claim=question"), "has no input 'claim'"),
-        (("--matrix", "m.csv"), "neither in .npz"),
+        (("--matrix", "m.csv"), "ends in none of .npz"),
         (("--judge", "answer_relevance"), "'answer' is no column"),
         (("--labels", "queries.jsonl"), "the column 'query_id' is missing"),
         (("--query-id", "nope"), "nope"),

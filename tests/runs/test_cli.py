@@ -25,7 +25,7 @@ SUBCOMMANDS = {
     "data": ("check", "split", "labels", "sources", "import"),
     "models": ("list", "add", "show", "test"),
     "jobs": ("list", "work", "pause", "stop", "resume"),
-    "search": ("tune",),
+    "search": ("tune", "pairs"),
 }
 EVERY = [(name,) for name in COMMANDS if name not in SUBCOMMANDS] + [
     (n, s) for n, subs in SUBCOMMANDS.items() for s in subs

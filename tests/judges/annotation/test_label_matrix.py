@@ -4,8 +4,9 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, load_npz
 
 from judgewright.judges import BINARY, Answer, Dataset, InputError, JudgedDataset, Row, Unscored, Verdict
 from judgewright.judges.annotation import label_matrix, write_matrix
@@ -42,13 +43,31 @@ def test_a_known_positive_is_never_a_negative() -> None:
 
 
 def test_the_matrix_round_trips_through_npz_without_pickle(tmp_path: Path) -> None:
-    """NumPy reads it with pickle off, and what is read equals what was written."""
-    matrix = label_matrix(table(ENTRIES))
+    """SciPy reads compressed rows, negatives as stored zeros; NumPy reads ids and who said it, with pickle off."""
+    matrix = label_matrix(table([ENTRIES[3], *ENTRIES]))  # d3 has no label: it is no entry
     write_matrix(matrix, tmp_path / "m.npz")
+    read = load_npz(tmp_path / "m.npz")
+    assert (read.format, read.shape, read.nnz, read.has_sorted_indices) == ("csr", (2, 3), 4, 1)
     with np.load(tmp_path / "m.npz", allow_pickle=False) as arrays:
-        for name in ("query_ids", "document_ids", "rows", "columns", "labels", "human"):
-            np.testing.assert_array_equal(arrays[name], getattr(matrix, name))
+        assert arrays["query_ids"].tolist() == ["q1", "q2"]
+        found = read.tocoo()
+        entries = zip(found.row, found.col, found.data, arrays["human"], strict=True)
+        ids = [(arrays["query_ids"][i], arrays["document_ids"][j], int(label), bool(h)) for i, j, label, h in entries]
+    assert sorted(ids) == [
+        ("q1", "d1", 1, False), ("q1", "d2", 0, False), ("q2", "d1", 1, True), ("q2", "ü", 0, True),
+    ]  # fmt: skip
     assert [p.name for p in tmp_path.iterdir()] == ["m.npz"]
+
+
+def test_the_matrix_is_the_same_as_parquet(tmp_path: Path) -> None:
+    """One line an entry, also where there is none."""
+    matrix = label_matrix(table(ENTRIES))
+    for suffix in (".parquet", ".jsonl"):
+        write_matrix(matrix, tmp_path / f"m{suffix}")
+    lines = [json.loads(line) for line in (tmp_path / "m.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert pd.read_parquet(tmp_path / "m.parquet").to_dict("records") == lines
+    write_matrix(label_matrix(table([])), tmp_path / "m.parquet")
+    assert list(pd.read_parquet(tmp_path / "m.parquet")) == list(lines[0])
 
 
 def test_the_matrix_is_written_as_lines_too(tmp_path: Path) -> None:
@@ -62,7 +81,7 @@ def test_what_is_no_matrix_is_refused(tmp_path: Path) -> None:
     """Other formats, rows that are no pairs, pairs that stand twice."""
     empty = label_matrix(table([]))
     assert empty.rows.shape == (0,)
-    with pytest.raises(InputError, match=r"\.npz or \.jsonl"):
+    with pytest.raises(InputError, match=r"\.npz or \.parquet or \.jsonl"):
         write_matrix(empty, tmp_path / "m.csv")
     with pytest.raises(InputError, match="stands twice"):
         label_matrix(table([("q", "d", True, None), ("q", "d", False, None)]))
