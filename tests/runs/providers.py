@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,6 +25,8 @@ class Provider:
     """Parameters that are refused with 400, joined by +."""
     garbles: bool = False
     """Whether every reply is prose without a verdict."""
+    delay: float = 0.0
+    """Seconds each request waits for its answer."""
     moved_to: str | None = None
     """Where a 307 sends everybody."""
 
@@ -46,6 +49,7 @@ class _Doorkeeper:
         headers = dict(scope["headers"])
         authorization = headers.get(b"authorization", b"").decode()
         self.provider.seen.append(authorization)
+        await asyncio.sleep(self.provider.delay)
         if self.provider.moved_to is not None:
             await RedirectResponse(self.provider.moved_to + scope["path"], 307)(scope, receive, send)
         elif self.provider.demands not in (None, authorization):

@@ -17,6 +17,8 @@ from judgewright.runs.config import Environment
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import Job, JobQueue, Workspace, list_runs
 
+from .providers import Provider, serving
+
 SECONDS = 300
 
 
@@ -32,10 +34,10 @@ def words(queue: JobQueue, *more: str) -> list[str]:
     return [*more, "--workspace", str(queue.root), "--json"]
 
 
-def optimization(queue: JobQueue, *more: str) -> list[str]:
-    """A run of several seconds."""
+def optimization(queue: JobQueue, *more: str, model: str = "simulated") -> list[str]:
+    """A run of a few seconds."""
     rows = str(queue.root / "rows.jsonl")
-    run = ("optimize", "groundedness", rows, "--objective=raise precision", "--model=simulated", "--steps=2")
+    run = ("optimize", "groundedness", rows, "--objective=raise precision", f"--model={model}", "--steps=1")
     return words(queue, *run, *more)
 
 
@@ -84,15 +86,17 @@ def test_two_workers_and_a_terminal_work_each_job_once_and_in_order(queue: JobQu
 
 def test_a_killed_worker_is_replaced_and_its_run_goes_on(queue: JobQueue) -> None:
     """One run, and one decision, whatever was killed on the way."""
-    job = queue.add("optimize", optimization(queue))
-    first = work(queue)
-    wait(lambda: queue.get(job.job_id).run_id)
-    first.kill()
-    first.wait()
-    assert queue.get(job.job_id).state == "running"
-    wait(lambda: not queue.at_work())
-    assert queue.waiting()
-    work(queue).wait(SECONDS)
+    with serving(Provider(delay=2.0)) as provider:
+        job = queue.add("optimize", optimization(queue, model=f"simulated@{provider.url}"))
+        first = work(queue)
+        wait(lambda: provider.seen)
+        first.kill()
+        first.wait()
+        assert queue.get(job.job_id).state == "running"
+        provider.delay = 0.0
+        wait(lambda: not queue.at_work())
+        assert queue.waiting()
+        work(queue).wait(SECONDS)
     ended = queue.get(job.job_id)
     assert (ended.state, ended.starts) == ("done", 2)
     assert run_ids(queue, "optimize") == [ended.run_id]
@@ -101,16 +105,18 @@ def test_a_killed_worker_is_replaced_and_its_run_goes_on(queue: JobQueue) -> Non
 
 def test_a_job_is_paused_and_resumed_and_the_next_one_does_not_wait_for_it(queue: JobQueue) -> None:
     """A pause ends the command as Ctrl-C does; resumed, it goes on with the same run."""
-    job = queue.add("optimize", optimization(queue))
-    later = queue.add("write", written(queue))
-    worker = work(queue)
-    wait(lambda: queue.get(job.job_id).run_id)
-    queue.wish(job.job_id, "pause")
-    worker.wait(SECONDS)
-    assert (queue.get(job.job_id).state, queue.get(later.job_id).state) == ("paused", "done")
-    assert not queue.waiting()
-    queue.resume(job.job_id)
-    work(queue).wait(SECONDS)
+    with serving(Provider(delay=2.0)) as provider:
+        job = queue.add("optimize", optimization(queue, model=f"simulated@{provider.url}"))
+        later = queue.add("write", written(queue))
+        worker = work(queue)
+        wait(lambda: provider.seen)
+        queue.wish(job.job_id, "pause")
+        worker.wait(SECONDS)
+        assert (queue.get(job.job_id).state, queue.get(later.job_id).state) == ("paused", "done")
+        assert not queue.waiting()
+        provider.delay = 0.0
+        queue.resume(job.job_id)
+        work(queue).wait(SECONDS)
     ended = queue.get(job.job_id)
     assert (ended.state, run_ids(queue, "optimize")) == ("done", [ended.run_id])
 
