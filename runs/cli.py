@@ -25,6 +25,7 @@ COMMANDS = {
     "define": ("define:define", "Draft what queries mean and what is sought, for relevance judges."),
     "annotate": ("annotate:annotate", "Judge a sample of a corpus for many queries."),
     "search": ("search:search", "Use a judge's labels for search: tune a ranking, train embeddings."),
+    "student": ("student:student", "Train a small student on a judge's verdicts, or make data to fine-tune one."),
     "runs": ("runs:runs", "List, show, resume and export runs."),
     "review": ("review:review", "Read runs on a page in the browser, and decide about them."),
     "jobs": ("jobs:jobs", "List, pause, resume and stop what the page started."),
