@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import os
 import re
 import secrets
+import zlib
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,7 +21,7 @@ from .data_files import DATA_ENDINGS
 FOLDER = "data"
 """Where uploads are kept, below the workspace."""
 MAX_UPLOAD = 200_000_000
-"""Bytes of an upload."""
+"""Bytes of an upload, and of what it holds where it is packed."""
 _MAX_HEAD = 8_000
 _BOUNDARY = re.compile(r'multipart/form-data;.*\bboundary="?([0-9A-Za-z\'()+_,./:=?-]{1,70})"?', re.IGNORECASE)
 _FILE_NAME = re.compile(r'content-disposition:[^\r\n]*\bname="data"[^\r\n]*\bfilename="((?:[^"\\\r\n]|\\.)*)"', re.I)
@@ -64,6 +66,8 @@ async def keep_upload(root: Path, request: Request) -> str:
         with draft.open("xb") as file:
             name, digest = await _receive(request, b"\r\n--" + match[1].encode(), file)
             os.fsync(file.fileno())
+        if name.endswith(".gz"):
+            await run_in_threadpool(_refuse_what_swells, draft)
         return _place(draft, folder, name, digest)
     finally:
         draft.unlink(missing_ok=True)
@@ -103,6 +107,19 @@ async def _receive(request: Request, boundary: bytes, file: BinaryIO) -> tuple[s
     except ClientDisconnect:
         raise HTTPException(400, "the file did not arrive whole") from None
     raise HTTPException(400, "the form has not exactly one file")
+
+
+def _refuse_what_swells(packed: Path) -> None:
+    """Unpack a file without keeping any of it, as far as it may go."""
+    size = 0
+    try:
+        with gzip.open(packed) as file:
+            while chunk := file.read(1_000_000):
+                size += len(chunk)
+                if size > MAX_UPLOAD:
+                    raise HTTPException(413, f"a file of more than {MAX_UPLOAD:,} bytes unpacked is not taken")
+    except (EOFError, OSError, zlib.error):
+        return  # damaged: the check of its rows says so
 
 
 def _place(draft: Path, folder: Path, name: str, digest: str) -> str:

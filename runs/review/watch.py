@@ -36,7 +36,7 @@ def resume(state: AppState, request: Request) -> Response:
     """Put a run that was stopped or killed into the queue, to go on."""
     run_id = read_optimization(state.workspace, request.path_params["run"]).run_id
     for job in state.jobs.list():
-        if job.run_id == run_id and job.state in ("paused", "stopped", "failed"):
+        if job.run_id == run_id and job.state in ("paused", "stopped", "failed") and state.jobs.is_ours(job):
             state.jobs.resume(job.job_id)
             state.keep_working()
             return RedirectResponse(f"/jobs/{job.job_id}", 303)

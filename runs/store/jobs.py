@@ -12,13 +12,14 @@ import hashlib
 import hmac
 import json
 import os
+import re
 import secrets
 import sqlite3
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 from ...judges import InputError, WorkspaceError
 from .lock import WriterLock
@@ -97,6 +98,7 @@ class Job:
         return self.state == "done" and (self.exit_code == 0 or self.only_measures)
 
 
+_ID = re.compile(r"[0-9a-f]{8}")
 _COLUMNS = ", ".join(field.name for field in fields(Job))
 
 
@@ -116,11 +118,12 @@ class JobQueue:
         self._key_file = key_file
 
     def list(self) -> tuple[Job, ...]:
-        """Return every job, in the order in which they were added."""
+        """Return every job, in the order in which they were added; what no queue writes so is passed over."""
         if not self._path.is_file():
             return ()
         with self._open() as connection:
-            return tuple(_job(row) for row in connection.execute(f"SELECT {_COLUMNS} FROM job ORDER BY seq"))  # noqa: S608
+            rows = connection.execute(f"SELECT {_COLUMNS} FROM job ORDER BY seq")  # noqa: S608
+            return tuple(job for row in rows if (job := _job(row)))
 
     def get(self, job_id: str) -> Job:
         """Return one job, by its id or the beginning of it.
@@ -313,7 +316,21 @@ UPDATE job SET state = 'running', pid = ?, started = ?, starts = starts + 1 WHER
 _END = "UPDATE job SET state = ?, wish = '', exit_code = ?, run_id = ?, message = ?, ended = ? WHERE job_id = ?"
 
 
-def _job(row: tuple[object, ...]) -> Job:
+def _job(row: tuple[object, ...]) -> Job | None:
     values = dict(zip((field.name for field in fields(Job)), row, strict=True))
-    values["arguments"] = tuple(json.loads(str(values["arguments"])))
-    return Job(**values)  # type: ignore[arg-type]  # columns in the order of the fields
+    arguments = _words(values["arguments"])
+    # The id names files.
+    if arguments is None or not _ID.fullmatch(str(values["job_id"])):
+        return None
+    return Job(**values | {"arguments": arguments})  # type: ignore[arg-type]  # columns in the order of the fields
+
+
+def _words(content: object) -> tuple[str, ...] | None:
+    try:
+        words: object = json.loads(str(content))
+    except ValueError:
+        return None
+    if not isinstance(words, list) or not words:
+        return None
+    found = cast("list[object]", words)
+    return tuple(map(str, found)) if all(isinstance(word, str) for word in found) else None
