@@ -70,8 +70,12 @@ def compare_outcomes(
     for number, outcome in enumerate(outcomes[:per_row], start=1):
         if problem := _difference(first, outcome, score_map, context.prompt):
             problems.append(f"row {number}: {problem}")
+    unread: set[str] = set(export.body.get("unread") or ())
     for form, outcome in zip(forms, outcomes[per_row:], strict=True):
-        if problem := _difference(our_outcome(context, form), outcome, score_map, context.prompt):
+        if form.name in unread:
+            if outcome.score is not None:
+                problems.append(f"a reply ({form.name}): is scored {outcome.score:g}, and declared as left unscored")
+        elif problem := _difference(our_outcome(context, form), outcome, score_map, context.prompt):
             problems.append(f"a reply ({form.name}): {problem}")
     return problems
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from string import Template
 
 from .judge_module import fill_module, literal, module_differences, stem
+from .reply_forms import NO_REASON
 from .target import ExportContext, ExportedFiles, ScoreMap, Target
 
 _SCORER = Template('''\
@@ -112,7 +113,12 @@ def write(context: ExportContext) -> ExportedFiles:
     return ExportedFiles(
         files={file: fill_module(_SCORER, context, file=file, **parts)},
         own_fences=True,
-        differences=module_differences(context),
+        differences=(
+            *module_differences(context),
+            "Inspect calls the end of a reply `unknown` where the endpoint gives no reason for it, or one that Inspect "
+            "does not know; such a reply is unscored there.",
+        ),
+        unread=(NO_REASON,),
         scores=ScoreMap.of_grades(context, how),
         usage=f"inspect eval {file} -T rows=rows.jsonl --model none --model-role grader=openai/{context.model}",
     )

@@ -64,6 +64,7 @@ def build_manifest(context: ExportContext, target: Target, exported: ExportedFil
         "provenance": dict(context.provenance),
         "request": context.request,
         "leaves_out": list(exported.leaves_out),
+        "unread": list(exported.unread),
         "scores": None if exported.scores is None else asdict(exported.scores),
         "exact": exported.exact,
         "own_fences": exported.own_fences,

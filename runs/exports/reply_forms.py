@@ -15,6 +15,7 @@ from ...judges import JudgePrompt
 MAX_GRADES = 11
 """Of a long scale, the five lowest and the six highest grades are tried."""
 WHY = "The text says so."
+NO_REASON = "no reason for its end"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +25,7 @@ class FormOfReply:
     name: str
     """What a report calls it."""
     content: str | None
-    finish_reason: str = "stop"
+    finish_reason: str | None = "stop"
     refusal: str | None = None
     calls_tool: bool = False
 
@@ -116,7 +117,9 @@ def _around(good: str, other: str) -> Iterator[FormOfReply]:
 
 
 def _ended(good: str) -> Iterator[FormOfReply]:
-    """Yield replies that are not whole, and none at all."""
+    """Yield replies whose end is told in other words, that are not whole, and none at all."""
+    yield FormOfReply(name=NO_REASON, content=good, finish_reason=None)
+    yield FormOfReply(name="ended by eos", content=good, finish_reason="eos")
     yield FormOfReply(name="whole, but ended by its limit", content=good, finish_reason="length")
     yield FormOfReply(name="cut by its limit", content=good[: len(good) // 2], finish_reason="length")
     yield FormOfReply(name="ended by a filter", content=good, finish_reason="content_filter")

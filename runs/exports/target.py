@@ -152,6 +152,8 @@ class ExportedFiles:
     """None where the tool stores a prompt and reads no reply."""
     leaves_out: tuple[str, ...] = ()
     """Parts of the request that the tool does not send, which the differences say too."""
+    unread: tuple[str, ...] = ()
+    """Names of forms of reply that we read and the tool leaves unscored, which the differences say too."""
     usage: str
     """The few lines of code that use it."""
 

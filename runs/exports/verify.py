@@ -164,9 +164,10 @@ def _check(
         cases = {"target": target.name, "judge": described, "rows": inputs, "replies": len(forms)}
         cases |= {"url": loopback.url, "model": MODEL}
         answer = _run_check(target, export.folder, scratch, cases, interpreter)
-        if "problems" in answer:
+        if "tool" not in answer:
             return _verification(export, target.tool, answer["problems"])
         problems, asked = _compare(export, inputs, forms, answer, loopback)
+        problems += _counted([str(problem) for problem in answer.get("problems", ())])
     notes = [str(note) for note in answer.get("notes", ())]
     if as_written:
         writer = export.body.get("written_by", "an earlier version")

@@ -11,7 +11,7 @@ from langfuse import Langfuse
 from langfuse.api import CreateEvaluatorRequest_LlmAsJudge
 from langfuse.api.core.api_error import ApiError
 from langfuse.api.core.pydantic_utilities import parse_obj_as
-from script_shared import ask_cases, load_module, read_cases, write_answer
+from script_shared import ask_cases, load_module, read_cases, reader_of, write_answer
 
 
 class FakeServer:
@@ -64,9 +64,9 @@ def main():
 
     def ask(url, row):
         completion = asking.with_options(base_url=url).chat.completions.create(
-            model=cases["model"], messages=prompt.compile(**row), **prompt.config["request"]
+            model=cases["model"], messages=prompt.compile(**row), **prompt.config.get("request", {})
         )
-        grade, _ = module.read_completion(completion)
+        grade, _ = reader_of(module)(completion)
         return grade, grade >= module.THRESHOLD
 
     check_evaluator(module, client, server, cases["judge"]["inputs"])

@@ -6,7 +6,7 @@ import sys
 import types
 from importlib.machinery import SourceFileLoader
 
-from script_shared import ask_cases, read_cases, write_answer
+from script_shared import ask_cases, read_cases, reader_of, write_answer
 
 
 def check_python(path, cases):
@@ -20,8 +20,9 @@ def check_python(path, cases):
 
     def ask(url, row):
         at = client.with_options(base_url=url)
-        completion = at.chat.completions.create(model=cases["model"], **module.request(row))
-        grade, _ = module.read_completion(completion)
+        # of version 0.2 and before, the messages are all there is
+        request = module.request(row) if hasattr(module, "request") else {"messages": module.messages(row)}
+        grade, _ = reader_of(module)(at.chat.completions.create(model=cases["model"], **request))
         return grade, module.positive(grade)
 
     write_answer(f"Python {sys.version.split()[0]}, openai {openai.__version__}", outcomes=ask_cases(cases, ask))

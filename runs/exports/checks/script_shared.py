@@ -20,7 +20,7 @@ def write_answer(tool, notes=(), **answer):
         tool: Its name and version.
         notes: Whatever else was checked.
         answer: `outcomes` of a tool that asks and reads replies; `rendered`, the messages of each row, of one that does
-            not.
+            not; `problems`, whatever else the script found to be wrong.
     """
     Path(sys.argv[-1]).write_text(json.dumps({"tool": tool, "notes": list(notes), **answer}), encoding="utf-8")
 
@@ -56,6 +56,13 @@ def load_module(folder, pattern):
     sys.modules[path.stem] = module  # dataclasses look their own module up there
     spec.loader.exec_module(module)
     return module
+
+
+def reader_of(module):
+    """Return what reads a chat completion in an export; one of version 0.2 and before reads its text alone."""
+    if hasattr(module, "read_completion"):
+        return module.read_completion
+    return lambda completion: module.read_reply(completion.choices[0].message.content)
 
 
 def fixed_fences(messages, inputs):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -70,3 +71,18 @@ def test_demonstrations_and_prose_replies_arrive(target: str, context, exported)
     """A judge with turns of a chat before the row, and a reply that is no JSON."""
     found = exported(target, context(in_chat()))
     assert found.problems == ()
+
+
+@pytest.mark.parametrize("target", [*IN_MODULES, "openevals", "langchain", "mlflow", "trulens"])
+def test_faults_of_a_module_are_found_in_its_tool(target: str, context, mistaken) -> None:
+    """Another temperature, replies that were cut off and are scored, and decisions that are turned round."""
+
+    def edit(text: str) -> str:
+        text = re.sub(r'"temperature": 0\.0', '"temperature": 0.7', text)
+        text = text.replace("require_whole(finish_reason, refusal)", "None")
+        return re.sub(r"\b(grade|score|value) >= THRESHOLD", r"\1 < THRESHOLD", text)
+
+    said = " | ".join(mistaken(target, context(Registry().get("groundedness")), edit).problems)
+    assert "temperature is 0.7, not 0.0" in said
+    assert "a reply (whole, but ended by its limit): has no verdict, and is scored" in said
+    assert "is decided negative, not positive" in said
