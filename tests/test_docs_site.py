@@ -262,12 +262,11 @@ RUN = (
     *("braintrust", "deepeval", "langchain", "openevals", "opik", "phoenix", "ragas", "weave"),
 )
 """Targets whose lines are run as they are."""
+RUN_IN_A_SHELL = ("inspect", "lmeval", "promptfoo")
+"""Targets whose lines are commands of the tool's own."""
 NOT_RUN = {
     "yaml": "a command line, which is tried like every other",
     "markdown": "for people",
-    "inspect": "a command line of the tool's, on rows of one's own; its probe runs the same task",
-    "lmeval": "a command line of the tool's, on rows of one's own; its probe runs the same task",
-    "promptfoo": "a command line that node would fetch the tool for; its probe evaluates the same file",
     "langfuse": "they need a Langfuse server",
     "openai": "they run on OpenAI's servers alone",
 }
@@ -279,6 +278,8 @@ QUIET = {
     "OPIK_TRACK_DISABLE": "true",
     "RAGAS_DO_NOT_TRACK": "true",
     "WANDB_ERROR_REPORTING": "false",
+    "PROMPTFOO_DISABLE_TELEMETRY": "1",
+    "PROMPTFOO_DISABLE_UPDATE": "1",
     "WEAVE_DISABLED": "true",
 }
 """Tools that would call home do not."""
@@ -286,7 +287,7 @@ QUIET = {
 
 def test_no_target_is_forgotten() -> None:
     """The lines of each target are run below, or it is said why not."""
-    assert sorted((*RUN, *NOT_RUN)) == sorted(TARGETS)
+    assert sorted((*RUN, *RUN_IN_A_SHELL, *NOT_RUN)) == sorted(TARGETS)
 
 
 @pytest.fixture(scope="module")
@@ -298,31 +299,60 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     run.stop()
 
 
+def exported_usage(target: str, folder: Path) -> str:
+    """Export a judge into a folder; return the lines that use it."""
+    prompt = Registry().get("groundedness")
+    export = write_export(ExportContext(prompt=prompt, rule=prompt.rule, provenance={}), TARGETS[target], folder)
+    return str(export.body["usage"])
+
+
+def run_in(command: list[str], folder: Path, endpoint: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run something in a folder, with an endpoint that the environment names."""
+    environment = {name: text for name, text in os.environ.items() if "API_KEY" not in name}
+    environment |= {
+        "OPENAI_BASE_URL": endpoint,
+        "OPENAI_API_BASE": endpoint,
+        "OPENAI_API_KEY": "none",
+        "HOME": str(folder),
+    }
+    environment |= QUIET | more
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=900
+    )
+
+
 @pytest.mark.parametrize("target", RUN)
 def test_the_lines_that_use_an_export_run(target: str, endpoint: str, tmp_path: Path) -> None:
     """As the page shows them, in the tool's own environment, against an endpoint that the environment names."""
     python = ENVIRONMENTS / target / "bin" / "python" if TARGETS[target].requires else Path(sys.executable)
     if not python.exists():
         pytest.skip(f"{TARGETS[target].tool} is not installed: make verify-exports")
-    prompt = Registry().get("groundedness")
-    export = write_export(ExportContext(prompt=prompt, rule=prompt.rule, provenance={}), TARGETS[target], tmp_path)
-    environment = {name: text for name, text in os.environ.items() if "API_KEY" not in name}
-    environment |= {
-        "OPENAI_BASE_URL": endpoint,
-        "OPENAI_API_BASE": endpoint,
-        "OPENAI_API_KEY": "none",
-        "HOME": str(tmp_path),
-    }
-    environment |= QUIET
-    ran = subprocess.run(
-        [str(python), "-c", export.body["usage"]],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=900,
-    )
+    usage = exported_usage(target, tmp_path)
+    ran = run_in([str(python), "-c", usage], tmp_path, endpoint)
     if match := re.search(r"No module named '((?!groundedness)[\w.]+)'", ran.stderr):
         pytest.skip(f"{match.group(1)} is not installed beside {TARGETS[target].tool}")
     assert ran.returncode == 0, ran.stderr[-2000:]
+
+
+@pytest.mark.parametrize("target", RUN_IN_A_SHELL)
+def test_the_commands_that_use_an_export_run(target: str, endpoint: str, tmp_path: Path) -> None:
+    """As the page shows them, beside a file of rows; `npx` finds what is installed beside the files."""
+    installed = ENVIRONMENTS / target
+    if not installed.exists():
+        pytest.skip(f"{TARGETS[target].tool} is not installed: make verify-exports")
+    usage = exported_usage(target, tmp_path)
+    rows = [{"source": f"The hotel has {n} rooms.", "statement": f"It has {n} rooms."} for n in (44, 45)]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    programs = installed / "bin"
+    if target == "promptfoo":
+        programs = installed / "node_modules" / ".bin"
+        (tmp_path / "node_modules").symlink_to(installed / "node_modules")
+        config = tmp_path / "promptfooconfig.yaml"
+        body = yaml.safe_load(config.read_text(encoding="utf-8")) | {"tests": [{"vars": row} for row in rows]}
+        config.write_text(yaml.safe_dump(body), encoding="utf-8")
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    ran = run_in(["bash", "-ec", usage], tmp_path, endpoint, PATH=path, HF_HUB_OFFLINE="1", npm_config_offline="true")
+    said = ran.stdout + ran.stderr
+    assert ran.returncode == 0, said[-2000:]
+    done = {"inspect": r"mean +3\.000", "lmeval": r"groundedness +\|↑ +\| +3\|", "promptfoo": r"2 passed \(100%\)"}
+    assert re.search(done[target], said), said[-2000:]
