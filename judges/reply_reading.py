@@ -53,8 +53,11 @@ _SENTENCE = re.compile(
 )
 _CONFIDENCE = re.compile(rf"confidence{_MARKS}[:=]{_MARKS}", re.IGNORECASE)
 _SHARE = re.compile(r"(?:[01]?\.[0-9]{1,9}+|[01])(?!\w|[.,][0-9]|\s{0,9}(?:[%/–-]|to\b|of\b|out\b))")
-_NUMBER = r"-?[0-9]{1,9}+(?:\.[0-9]{1,9}+|,[0-9]{1,2}+(?![0-9]))?+"  # with a comma in German, and 1,000 is none
-_KEY = rf"(?:(?![^\n:]{{0,40}}(?:confidence|konfidenz))[#>+ \t-]{{0,8}}+{_MARKS}[^\W\d_][\w ]{{0,40}}{_MARKS}:)?"
+_NUMBER = (
+    r"-?(?:[0-9]{1,9}+(?:\.[0-9]{1,9}+|,[0-9]{1,2}+(?![0-9]))?+|\.[0-9]{1,9}+)"  # a comma in German; 1,000 is none
+)
+_ACCENTS = str.maketrans("áàâéèêëíìîïóòôúùûñç", "aaaeeeeiiiiooouuunc")
+_KEY = rf"(?:(?![^\n:]{{0,40}}(?:confidence|konfidenz))[#>+ \t-]{{0,8}}+{_MARKS}[^\W\d_][\w ]{{0,40}}{_MARKS}[:：])?"
 _STOP = rf"(?={_MARKS}(?:[.,;:!–—-]|$))"
 
 
@@ -303,7 +306,7 @@ def _marked(form: ReplyForm, value: str, text: str) -> str | None:
         if _last(_line_pattern(form), text):
             return None  # a line with the name of a verdict says more than its place
         lines = text.strip().splitlines()
-        return _at_place(form["mark"], value, lines) if lines else None
+        return _at_place(form["mark"], value, lines, _worded(form)) if lines else None
     before, after = (_with_any_blanks(side) for side in (form["before"], form["after"]))
     mark = _last(re.compile(rf"(?<!\w){before}" if form["before"][0].isalnum() else before, re.IGNORECASE), text)
     if mark is None:
@@ -313,24 +316,34 @@ def _marked(form: ReplyForm, value: str, text: str) -> str | None:
     return match.group(1) if match else ""
 
 
-def _at_place(place: str, value: str, lines: Sequence[str]) -> str | None:
+def _at_place(place: str, value: str, lines: Sequence[str], worded: bool) -> str | None:
     """Return the value that stands on the last line, perhaps after a word and a colon, or at the start.
 
-    A model that was asked to start with its verdict may reason first: then its last line opens with it.
+    A model that was asked to start with its verdict may reason first: then its last line opens with it. Where all the
+    reply is one line, a label may open it, with the reason after a comma or a dash.
     """
     if place == "start":
         match = re.match(rf"[{_MARK}]{{0,40}}{value}", lines[0], re.IGNORECASE)
         match = match or re.match(rf"[{_MARK}]{{0,40}}{value}{_STOP}", lines[-1], re.IGNORECASE)
         if match:
             return match.group(1)
+    if place == "last line" and len(lines) == 1 and worded:
+        match = re.match(rf"[{_MARK}]{{0,40}}{value}(?={_MARKS}[,;:–—-])", lines[0], re.IGNORECASE)
+        if match:
+            return match.group(1)
     match = re.fullmatch(rf"{_KEY}[{_MARK}]{{0,40}}{value}{_MARKS}\.?{_MARKS}", lines[-1], re.IGNORECASE)
     return match.group(1) if match else None
+
+
+def _worded(form: ReplyForm) -> bool:
+    """Whether all its labels are words of two letters or more, which nothing opens with by chance."""
+    return bool(form["labels"]) and all(re.match(r"[^\W\d_]{2}", label) for label in form["labels"])
 
 
 def _with_any_blanks(mark: str) -> str:
     """Return the pattern of one side of a mark; there may be a blank before its colon, as in French."""
     pattern = r"\s+".join(map(re.escape, mark.removesuffix(":").split()))
-    return rf"{pattern}\s*:" if mark.endswith(":") else pattern
+    return rf"{pattern}\s*[:：]" if mark.endswith(":") else pattern
 
 
 def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
@@ -367,7 +380,9 @@ def _value_pattern(form: ReplyForm) -> str:
     """Return a pattern with one group for a value of the scale that is not part of a word, number, range or choice."""
     labels = form["labels"] if form["kind"] != "probability" else ()
     plain = ("yes", "no", "true", "false", "1", "0") if form["kind"] == "binary" else ()
-    words = sorted(dict.fromkeys((*(" ".join(label.split()) for label in labels), *plain)), key=len, reverse=True)
+    spaced = [" ".join(label.split()) for label in labels]
+    bare = [label.translate(_ACCENTS) for label in spaced]
+    words = sorted(dict.fromkeys((*spaced, *bare, *plain)), key=len, reverse=True)
     value = "|".join(map(re.escape, words)) or _NUMBER
     end = (
         r"(?!_{0,8}[^\W_]|[-+>=&^~°]|<(?!/?[a-z])|\.[0-9]"
@@ -400,21 +415,31 @@ def _grade(form: ReplyForm, value: Any) -> float | None:  # Any: JSON from a mod
             return float(folded.index(word.casefold()))
         if word in labels:
             return float(labels.index(word))
+        bare = [label.translate(_ACCENTS) for label in folded]
+        if bare.count(word.casefold()) == 1:
+            return float(bare.index(word.casefold()))
         if kind == "choice" or (kind == "graded" and labels):
             return None
         if kind == "binary":
-            if word.lower() in WORDS_FOR_ONE:
-                return 1.0
-            return 0.0 if word.lower() in WORDS_FOR_ZERO else None
+            plain = word.lower()
+            return _plain(plain in WORDS_FOR_ONE, labels) if plain in WORDS_FOR_ONE | WORDS_FOR_ZERO else None
         return float(word.replace(",", ".")) if re.fullmatch(_NUMBER, word) else None
     if isinstance(value, bool):
-        return float(value) if kind == "binary" else None
+        return _plain(value, labels) if kind == "binary" else None
+    if kind == "binary" and labels and value in (0, 1):
+        return _plain(value == 1, labels)
     if isinstance(value, int | float) and math.isfinite(value) and kind != "choice":
         if kind == "graded" and labels:  # grades named 0, 0.5 and 1
             name = f"{value:g}"
             return float(labels.index(name)) if name in labels else None
         return float(value)
     return None
+
+
+def _plain(yes: bool, labels: Sequence[str]) -> float:
+    """Return the place of a label that says the same as yes or no; without one yes is 1."""
+    same = WORDS_FOR_ONE if yes else WORDS_FOR_ZERO
+    return float(next((place for place, label in enumerate(labels) if label.lower() in same), yes))
 
 
 def _share(value: Any) -> float | None:  # Any: JSON from a model

@@ -20,7 +20,10 @@ const S = '\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u20
 const W = '[\\p{L}\\p{N}_]';
 const EDGE = `(?:(?<=${W})(?!${W})|(?<!${W})(?=${W}))`;
 const MARK = `${S}"'*_\`\\[\\](){}\u201c\u201d\u2018\u2019\u00ab\u00bb`;
-const NUMBER = () => `-?${atomic('[0-9]{1,9}')}${atomic('(?:\\.[0-9]{1,9}|,[0-9]{1,2}(?![0-9]))?')}`;
+const NUMBER = () =>
+  `-?(?:${atomic('[0-9]{1,9}')}${atomic('(?:\\.[0-9]{1,9}|,[0-9]{1,2}(?![0-9]))?')}|\\.${atomic('[0-9]{1,9}')})`;
+const ACCENTS = new Map([...'áàâéèêëíìîïóòôúùûñç'].map((letter, at) => [letter, 'aaaeeeeiiiiooouuunc'[at]]));
+const withoutAccents = (text) => [...text].map((letter) => ACCENTS.get(letter) ?? letter).join('');
 const SCORE_WORDS = ['score', 'grade', 'rating', 'verdict', 'label', 'answer'];
 const ONE = ['yes', 'true', '1', 'positive'];
 const ZERO = ['no', 'false', '0', 'negative'];
@@ -37,7 +40,7 @@ const marks = () => atomic(`[${MARK}]{0,40}`);
 /** A word and a colon before the verdict on its line. */
 const KEY = () =>
   `(?:(?![^\\n:]{0,40}(?:confidence|konfidenz))${atomic('[#>+ \\t\\-]{0,8}')}${marks()}` +
-  `[\\p{L}\\p{Nl}\\p{No}][\\p{L}\\p{N}_ ]{0,40}${marks()}:)?`;
+  `[\\p{L}\\p{Nl}\\p{No}][\\p{L}\\p{N}_ ]{0,40}${marks()}[:\uff1a])?`;
 const regex = (pattern, flags = 'iu') => new RegExp(pattern, flags);
 const escaped = (text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 const strip = (text, set = S) => text.replace(regex(`^[${set}]+`, 'u'), '').replace(regex(`[${set}]+$`, 'u'), '');
@@ -402,6 +405,7 @@ function patternsOf(form) {
       first: regex(start + valuePattern(form)),
       only: regex(`${start}${valuePattern(form)}${marks()}\\.?${marks()}$`),
       opening: regex(`${start}${valuePattern(form)}(?=${marks()}(?:[.,;:!\u2013\u2014\\-]|$))`),
+      spoken: regex(`${start}${valuePattern(form)}(?=${marks()}[,;:\u2013\u2014\\-])`),
       keyed: regex(`^${KEY()}[${MARK}]{0,40}${valuePattern(form)}${marks()}\\.?${marks()}$`),
       mark: before && regex(apart + before, 'giu'),
       marked: regex(start + valuePattern(form) + closed),
@@ -411,9 +415,14 @@ function patternsOf(form) {
 }
 
 /** Write one side of a mark as a pattern; there may be a blank before its colon, as in French. */
+/** Whether all labels are words of at least two letters, which a sentence or a list does not open with by chance. */
+function worded(form) {
+  return form.labels.length > 0 && form.labels.every((label) => /^[\p{L}\p{Nl}\p{No}]{2}/u.test(label));
+}
+
 function withAnyBlanks(mark) {
   const pattern = words(mark.replace(/:$/, '')).map(escaped).join(`[${S}]+`);
-  return mark.endsWith(':') ? `${pattern}[${S}]*:` : pattern;
+  return mark.endsWith(':') ? `${pattern}[${S}]*[:\uff1a]` : pattern;
 }
 
 function marked(form, patterns, text) {
@@ -426,7 +435,8 @@ function marked(form, patterns, text) {
       return null;
     }
     const begun = form.mark === 'start' ? valueAt(patterns.first, lines[0]) ?? valueAt(patterns.opening, lines.at(-1)) : null;
-    return begun ?? valueAt(patterns.keyed, lines.at(-1));
+    const alone = form.mark === 'last line' && lines.length === 1 && worded(form) ? valueAt(patterns.spoken, lines[0]) : null;
+    return begun ?? alone ?? valueAt(patterns.keyed, lines.at(-1));
   }
   const mark = last(patterns.mark, text);
   return mark && (valueAt(patterns.marked, text.slice(mark.index + mark[0].length)) ?? '');
@@ -463,7 +473,7 @@ function valueAfter(patterns, text, at) {
 function valuePattern(form) {
   const labels = form.kind === 'probability' ? [] : form.labels.map((label) => words(label).join(' '));
   const usual = form.kind === 'binary' ? ['yes', 'no', 'true', 'false', '1', '0'] : [];
-  const all = [...new Set([...labels, ...usual])].sort((one, other) => other.length - one.length);
+  const all = [...new Set([...labels, ...labels.map(withoutAccents), ...usual])].sort((one, other) => other.length - one.length);
   const value = all.map(escaped).join('|') || NUMBER();
   const end =
     `(?!_{0,8}[\\p{L}\\p{N}]|[\\-+>=&^~\u00b0]|<(?!/?[a-z])|\\.[0-9]` +
@@ -489,6 +499,12 @@ function renamed(pattern) {
   return pattern.replaceAll('<kept', `<kept${names}x`);
 }
 
+/** The place of a label that says the same as yes or no; without one yes is 1. */
+function plainPlace(yes, labels) {
+  const place = labels.findIndex((label) => (yes ? ONE : ZERO).includes(label.toLowerCase()));
+  return place < 0 ? Number(yes) : place;
+}
+
 function gradeOf(form, value) {
   const { kind, labels } = form;
   if (typeof value === 'string') {
@@ -500,17 +516,24 @@ function gradeOf(form, value) {
     if (labels.includes(word)) {
       return labels.indexOf(word);
     }
+    const bare = labels.flatMap((label, at) => (withoutAccents(folded(label)) === folded(word) ? [at] : []));
+    if (bare.length === 1) {
+      return bare[0];
+    }
     if (kind === 'choice' || (kind === 'graded' && labels.length)) {
       return null;
     }
     if (kind === 'binary') {
       const plain = word.toLowerCase();
-      return ONE.includes(plain) ? 1 : ZERO.includes(plain) ? 0 : null;
+      return ONE.includes(plain) || ZERO.includes(plain) ? plainPlace(ONE.includes(plain), labels) : null;
     }
     return regex(`^${NUMBER()}$`, 'u').test(word) ? Number(word.replace(',', '.')) : null;
   }
   if (typeof value === 'boolean') {
-    return kind === 'binary' ? Number(value) : null;
+    return kind === 'binary' ? plainPlace(value, labels) : null;
+  }
+  if (kind === 'binary' && labels.length && (value === 0 || value === 1)) {
+    return plainPlace(value === 1, labels);
   }
   if (typeof value === 'number' && Number.isFinite(value) && kind !== 'choice') {
     if (kind === 'graded' && labels.length) {

@@ -44,6 +44,18 @@ JUDGES = [
     in_prose(OutputScale()),
     in_prose(OutputScale(kind="binary", labels=("FAIL", "PASS"), threshold=1.0), "start"),
     in_prose(OutputScale(kind="graded", labels=("F", "D", "C", "B", "A"), threshold=2.0), "last line"),
+    in_prose(OutputScale(kind="binary", labels=("true", "false"), threshold=1.0), "last line"),
+    in_prose(OutputScale(kind="binary", labels=("sí", "no"), threshold=1.0), "start"),
+    replace(
+        Registry().get("groundedness"),
+        scale=OutputScale(kind="binary", labels=("1", "0"), threshold=1.0),
+        reply_schema={"hallucinated": "score", "why": "text"},
+    ),
+    replace(
+        Registry().get("groundedness"),
+        scale=OutputScale(kind="binary", labels=("true", "false"), threshold=1.0),
+        reply_schema={"contains_pii": "score"},
+    ),
     in_prose(STARS, "[[...]]"),
     in_prose(STARS, "Bewertung: ..."),
     in_prose(STARS, "<stars>...</stars>"),
