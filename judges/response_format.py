@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,7 +17,9 @@ def response_format(prompt: JudgePrompt) -> dict[str, Any] | None:  # Any: JSON 
     score: dict[str, Any] = {"type": "integer", "enum": [int(g) for g in scale.levels]}
     if scale.labels:
         score = {"type": "string", "enum": list(scale.labels)}
-    if scale.kind == "binary" and scale.labels == ("false", "true"):
+        if all(re.fullmatch(r"-?[0-9]+", label) for label in scale.labels):  # numbers whose lowest is the best
+            score = {"type": "integer", "enum": [int(label) for label in scale.labels]}
+    if scale.kind == "binary" and set(scale.labels) == {"false", "true"}:
         score = {"type": "boolean"}
     if scale.kind == "probability":
         score = {"type": "number"}

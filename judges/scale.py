@@ -168,7 +168,7 @@ def infer_label_scale(labels: Iterable[float], judge_scale: OutputScale) -> Outp
 
 
 def parse_label_scale(text: str) -> OutputScale:
-    """Read `binary`, `probability`, `0..3` or `1..5@4` (the part after @ is the threshold).
+    """Read `binary`, `probability`, `0..3` or `1..5@4` (the part after @ is the threshold); `6..1` where 1 is the best.
 
     Raises:
         InputError: The text is none of these.
@@ -181,6 +181,10 @@ def parse_label_scale(text: str) -> OutputScale:
             return OutputScale(kind="probability", threshold=float(threshold or 0.5))
         low, _, high = body.partition("..")
         bounds = int(low), int(high)
+        if bounds[0] > bounds[1]:
+            names = tuple(str(grade) for grade in range(bounds[0], bounds[1] - 1, -1)[:MOST_LEVELS])
+            least = names.index(threshold) if threshold else len(names) // 2
+            return OutputScale(kind="graded", labels=names, threshold=float(least))
         middle = math.ceil((bounds[0] + bounds[1]) / 2)
         return OutputScale(low=bounds[0], high=bounds[1], threshold=float(threshold or middle))
     except ValueError:

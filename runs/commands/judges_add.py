@@ -45,7 +45,7 @@ Look only:  judgewright judges add judge.txt --check
 @click.option("--choice", is_flag=True, help="The labels have no order.", cls=GroupedOption, group="Judging")
 @click.option(
     "--scale",
-    help="LOW..HIGH@THRESHOLD, binary or probability [default: as the words say].",
+    help="LOW..HIGH@THRESHOLD, binary or probability; 6..1 where 1 is the best [default: as the words say].",
     cls=GroupedOption,
     group="Judging",
 )

@@ -1,4 +1,4 @@
-from .foreign_judge import ImportedJudge, ImportOptions
+from .foreign_judge import AddOptions, ImportedJudge, ImportOptions
 from .installed_tools import TOOLS, list_installed, read_installed
 from .our_exports import ReadBack, read_back
 from .own_prompt import read_own_prompt
@@ -6,7 +6,7 @@ from .sources import SOURCES, import_judge
 from .stated_answer import Question
 from .template_syntaxes import read_double_brace, read_f_string, read_jinja, read_loose, read_mustache
 from .tool_formats import TOOL_FORMATS
-from .understand import AddOptions, Understood, understand
+from .understand import Understood, understand
 
 __all__ = [
     "SOURCES",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...judges import InputError
@@ -13,7 +13,6 @@ from .messages import ROLES
 from .template_syntaxes import read_dollar, read_loose
 
 Parts = tuple[TemplatePart, ...]
-_THRESHOLD = re.compile(r"(?:^|_)(?:threshold|cutoff|pass_?mark|passing_score|min_score|schwelle)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,21 +39,13 @@ def read_python(text: str, wanted: str | None) -> tuple[TemplateMessage, ...]:
     """Read the prompt of a Python file: the messages that are built in it, or its one string with fields.
 
     Raises:
-        InputError: It is no Python, or holds no prompt or several.
+        InputError: It holds no prompt, or several.
     """
-    try:
-        tree = ast.parse(text)
-    except SyntaxError as error:
-        raise InputError(f"line {error.lineno}: it is no Python: {error.msg}") from None
-    named: dict[str, ast.expr] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            named[node.targets[0].id] = node.value
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
-            named[node.target.id] = node.value
+    tree = ast.parse(text)
+    named = constants_of(tree)
     strings: list[CodeString] = []
     for name, value in named.items():
-        if parts := _python_parts(value, named):
+        if parts := python_parts(value, named):
             strings.append(CodeString(name=name, parts=parts, line=value.lineno))
     if wanted is None:
         chats = [chat for node in ast.walk(tree) if isinstance(node, ast.List) and (chat := _python_chat(node, named))]
@@ -65,23 +56,20 @@ def read_python(text: str, wanted: str | None) -> tuple[TemplateMessage, ...]:
     for node in ast.walk(tree):
         if not isinstance(node, ast.Return | ast.keyword) or node.value is None or isinstance(node.value, ast.Name):
             continue
-        if id(node.value) not in assigned and (parts := _python_parts(node.value, named)):
+        if id(node.value) not in assigned and (parts := python_parts(node.value, named)):
             strings.append(CodeString(name="", parts=parts, line=node.value.lineno))
     return _choose(strings, wanted)
 
 
-def python_threshold(text: str) -> float | None:
-    """Return the threshold that a Python file sets beside its prompt; None for none, or several."""
-    found: set[float] = set()
-    for node in ast.walk(ast.parse(text)):
-        if not isinstance(node, ast.Assign | ast.AnnAssign) or not isinstance(node.value, ast.Constant):
-            continue
-        target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
-        value = node.value.value
-        named = isinstance(target, ast.Name) and _THRESHOLD.search(target.id)
-        if named and isinstance(value, int | float) and not isinstance(value, bool):
-            found.add(float(value))
-    return found.pop() if len(found) == 1 else None
+def constants_of(tree: ast.AST) -> dict[str, ast.expr]:
+    """Return what each name is assigned."""
+    named: dict[str, ast.expr] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            named[node.targets[0].id] = node.value
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
+            named[node.target.id] = node.value
+    return named
 
 
 def _system_argument(tree: ast.AST, named: dict[str, ast.expr], chat: Sequence[CodeString]) -> list[CodeString]:
@@ -91,7 +79,7 @@ def _system_argument(tree: ast.AST, named: dict[str, ast.expr], chat: Sequence[C
     for node in ast.walk(tree):
         if not isinstance(node, ast.keyword) or node.arg not in ("system", "system_prompt", "system_instruction"):
             continue
-        if parts := _python_parts(node.value, named):
+        if parts := python_parts(node.value, named):
             return [CodeString(name="", parts=parts, line=node.value.lineno, role="system")]
     return []
 
@@ -100,22 +88,33 @@ def _python_chat(node: ast.List, named: dict[str, ast.expr]) -> list[CodeString]
     """Return the messages of a list of `role` and `content`; empty where it is none, or a content cannot be told."""
     chat: list[CodeString] = []
     for item in node.elts:
-        if not isinstance(item, ast.Dict):
-            return []
-        body = {
-            key.value: value for key, value in zip(item.keys, item.values, strict=True) if isinstance(key, ast.Constant)
-        }
-        role, content = body.get("role"), body.get("content")
-        if not isinstance(role, ast.Constant) or content is None:
-            return []
-        parts = _python_parts(content, named)
+        role, content = _role_and_content(item)
+        parts = python_parts(content, named) if role and content is not None else ()
         if not parts:
             return []
-        chat.append(CodeString(name="", parts=parts, line=item.lineno, role=str(role.value)))
+        chat.append(CodeString(name="", parts=parts, line=item.lineno, role=role))
     return chat
 
 
-def _python_parts(node: ast.expr, named: dict[str, ast.expr], depth: int = 0) -> Parts:
+def _role_and_content(node: ast.expr) -> tuple[str, ast.expr | None]:
+    """Return role and content of a message: a dictionary, a pair, or an object of LangChain's; empty for none."""
+    if isinstance(node, ast.Dict):
+        body = {
+            key.value: value for key, value in zip(node.keys, node.values, strict=True) if isinstance(key, ast.Constant)
+        }
+        role = body.get("role")
+        return (str(role.value) if isinstance(role, ast.Constant) else ""), body.get("content")
+    if isinstance(node, ast.Tuple) and len(node.elts) == 2 and isinstance(node.elts[0], ast.Constant):
+        role = str(node.elts[0].value)
+        return (role if role in ROLES else ""), node.elts[1]
+    if isinstance(node, ast.Call):
+        match = re.search(r"(System|Human|User|AI|Assistant)Message(?:PromptTemplate)?\b", ast.unparse(node.func))
+        content = next((k.value for k in node.keywords if k.arg in ("content", "template", "prompt")), None)
+        return (match[1].lower() if match else ""), content or next(iter(node.args), None)
+    return "", None
+
+
+def python_parts(node: ast.expr, named: dict[str, ast.expr], depth: int = 0) -> Parts:
     """Return the text of an expression with its fields; empty where it is no text that can be told."""
     if depth > 20:
         return ()
@@ -130,28 +129,28 @@ def _python_parts(node: ast.expr, named: dict[str, ast.expr], depth: int = 0) ->
                 parts += _python_value(value.value, named, depth)
         return join_literals(parts)
     if isinstance(node, ast.Name):
-        return _python_parts(named[node.id], named, depth + 1) if node.id in named else ()
+        return python_parts(named[node.id], named, depth + 1) if node.id in named else ()
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
-        return _python_parts(named[node.attr], named, depth + 1) if node.attr in named else ()
+        return python_parts(named[node.attr], named, depth + 1) if node.attr in named else ()
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         sides = [
-            _python_parts(side, named, depth + 1) or tuple(_python_value(side, named, depth))
+            python_parts(side, named, depth + 1) or tuple(_python_value(side, named, depth))
             for side in (node.left, node.right)
         ]
         return join_literals([*sides[0], *sides[1]]) if all(sides) else ()
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
-        return _percent(_python_parts(node.left, named, depth + 1), node.right, named, depth)
+        return _percent(python_parts(node.left, named, depth + 1), node.right, named, depth)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         if node.func.attr in ("format", "strip", "lstrip", "rstrip", "render", "substitute", "replace"):
-            return _python_parts(node.func.value, named, depth + 1)
+            return python_parts(node.func.value, named, depth + 1)
         if node.func.attr == "dedent" and node.args:
-            return _python_parts(node.args[0], named, depth + 1)
+            return python_parts(node.args[0], named, depth + 1)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
         text = node.args[0].value if isinstance(node.args[0], ast.Constant) else None
         if node.func.id == "Template" and isinstance(text, str) and "{{" not in text:
             return read_dollar(text)
         wraps = node.func.id in ("dedent", "Template", "PromptTemplate", "str")
-        return _python_parts(node.args[0], named, depth + 1) if wraps else ()
+        return python_parts(node.args[0], named, depth + 1) if wraps else ()
     return ()
 
 
@@ -174,7 +173,7 @@ def _percent(parts: Parts, right: ast.expr, named: dict[str, ast.expr], depth: i
 def _python_value(node: ast.expr, named: dict[str, ast.expr], depth: int) -> list[TemplatePart]:
     """Return what stands in a place of an f-string: a constant's own text, else a field by its last name."""
     if isinstance(node, ast.Name) and isinstance(named.get(node.id), ast.Constant | ast.JoinedStr):
-        return list(_python_parts(named[node.id], named, depth + 1))
+        return list(python_parts(named[node.id], named, depth + 1))
     return [Field(_last_name(ast.unparse(node)))]
 
 
@@ -187,6 +186,10 @@ def _last_name(code: str) -> str:
 
 _JS_STRING = re.compile(
     r"//[^\n]*|/\*.*?\*/|`((?:[^`\\]|\\.)*)`|'((?:[^'\\\n]|\\.)*)'|\"((?:[^\"\\\n]|\\.)*)\"", re.DOTALL
+)
+_JS_CONSTANT = re.compile(
+    r"\bconst\s+([A-Za-z_$][\w$]*)\s*(?::\s*string\s*)?=\s*(?:dedent)?(?:`((?:[^`\\]|\\.)*)`|'((?:[^'\\\n]|\\.)*)'"
+    r"|\"((?:[^\"\\\n]|\\.)*)\")"
 )
 _JS_NAME = re.compile(
     r"([A-Za-z_$][\w$]*)\s*(?::\s*string\s*)?(?:=|:)\s*(?:async\s*)?(?:\([^()]*\)\s*=>\s*|[\w$]+\s*=>\s*|dedent\s*)?\(?\s*$"
@@ -202,10 +205,11 @@ def read_javascript(text: str, wanted: str | None) -> tuple[TemplateMessage, ...
         InputError: It holds no prompt, or several.
     """
     strings: list[CodeString] = []
+    constants = {match[1]: match for match in _JS_CONSTANT.finditer(text)}
     for match in _JS_STRING.finditer(text):
         body = next((group for group in match.groups() if group is not None), "")
         template = match.group().startswith("`")
-        parts = tuple(_js_parts(body)) if template else read_loose(_js_text(body))
+        parts = tuple(_js_parts(body, constants)) if template else read_loose(_js_text(body))
         before = text[max(0, match.start() - 200) : match.start()]
         role, name = _JS_ROLE.search(before), _JS_NAME.search(before)
         if len(body) < 40 and not role:
@@ -222,11 +226,16 @@ def read_javascript(text: str, wanted: str | None) -> tuple[TemplateMessage, ...
     return _choose(strings, wanted)
 
 
-def _js_parts(body: str) -> Iterator[TemplatePart]:
+def _js_parts(body: str, constants: Mapping[str, re.Match[str]], depth: int = 0) -> Iterator[TemplatePart]:
     end = 0
     for match in re.finditer(r"(?<!\\)\$\{([^{}]*)\}", body):
         yield _js_text(body[end : match.start()])
-        yield Field(_last_name(match[1]))
+        constant = constants.get(match[1].strip())
+        if constant is not None and depth < 5:
+            written = next(group for group in constant.groups()[1:] if group is not None)
+            yield from _js_parts(written, constants, depth + 1) if constant[2] is not None else (_js_text(written),)
+        else:
+            yield Field(_last_name(match[1]))
         end = match.end()
     yield _js_text(body[end:])
 

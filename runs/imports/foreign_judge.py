@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ...judges import JudgePrompt, OutputScale
 from ..exports.template_parts import TemplateMessage
+from .file_facts import NO_FACTS, FileFacts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +25,8 @@ class ForeignJudge:
     """Under the tool's own names of fields."""
     scale: OutputScale | None = None
     """None where the words have to tell."""
-    threshold: float | None = None
-    """The grade from which a row passes, where the file sets it beside the prompt."""
+    beside: FileFacts = NO_FACTS
+    """What the file says of it beside the prompt."""
     labels: tuple[str, ...] = ()
     """The values that the tool allows, in its order."""
     verdict: str = ""
@@ -55,6 +56,22 @@ class ImportOptions:
     fills: Mapping[str, str] = field(default_factory=dict)
     """The tool's name of a field to the text that stands there in every row."""
     scale: OutputScale | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddOptions(ImportOptions):
+    """What the user says about a prompt of their own."""
+
+    labels: tuple[str, ...] = ()
+    """The labels of the answer, the worst first."""
+    choice: bool = False
+    """Whether the labels have no order."""
+    threshold: str | None = None
+    """The grade or label from which a row counts as positive."""
+    verdict: str | None = None
+    """The field of a JSON answer that is the verdict."""
+    criteria: str | None = None
+    """The criteria by their words: all of them, or the first and last with `...` between."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

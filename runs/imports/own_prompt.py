@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Mapping
@@ -12,11 +13,15 @@ import yaml
 
 from ...judges import InputError, OutputScale
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart
-from .code_strings import python_threshold, read_javascript, read_python
+from .code_judges import read_code_judge
+from .code_strings import read_javascript, read_python
+from .file_facts import LABEL_LISTS, LABEL_SCORES, THRESHOLD_NAME, FileFacts
 from .foreign_judge import ForeignJudge
+from .javascript_facts import javascript_facts
 from .jinja_templates import read_computed_jinja
-from .messages import read_langchain, read_messages
+from .messages import ROLES, read_langchain, read_messages
 from .prompt_files import read_promptfoo, read_text
+from .python_facts import python_facts
 from .stated_answer import read_answer
 from .template_syntaxes import read_double_brace, read_f_string, read_jinja, read_loose
 
@@ -53,10 +58,12 @@ def read_own_prompt(path: Path, string: str | None = None) -> ForeignJudge:
     text = re.sub(r"\r\n?", "\n", read_text(path))
     try:
         if path.suffix in _PYTHON:
-            messages = read_python(text, string)
-            return _judge(path, "a Python file", messages, threshold=python_threshold(text))
+            return _from_python(path, text, string)
         if path.suffix in _JAVASCRIPT:
-            return _judge(path, "a JavaScript file", read_javascript(text, string))
+            messages = read_javascript(text, string)
+            return _judge(path, "a JavaScript file", messages, beside=javascript_facts(text))
+        if path.suffix == ".prompty" or re.match(r"---\n[\s\S]*?\n---\n\s*(?:system|user):", text):
+            return _prompty(path, text)
         if path.suffix in (".yaml", ".yml"):
             return _from_body(path, *_chosen(_loaded(text), text, string))
         if path.suffix == ".json" or text.lstrip().startswith(("[{", "[\n", "{\n", '{"')):
@@ -72,6 +79,47 @@ def read_own_prompt(path: Path, string: str | None = None) -> ForeignJudge:
         raise InputError(f"{path.name}: {error}", hint=error.hint) from None
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path.name}: it is no JSON: {error}") from None
+
+
+def _from_python(path: Path, text: str, string: str | None) -> ForeignJudge:
+    """Read the judge that a Python file builds as an object of a tool, else the prompt among its strings."""
+    try:
+        ast.parse(text)
+    except SyntaxError as error:
+        raise InputError(f"line {error.lineno}: it is no Python: {error.msg}") from None
+    facts = python_facts(text)
+    if (built := read_code_judge(text, string)) is not None:
+        return ForeignJudge(
+            tool=built.tool,
+            name=path.stem,
+            location=path.name,
+            syntax="as written",
+            messages=built.messages,
+            criteria=built.criteria,
+            scale=built.scale,
+            labels=built.labels,
+            reply_schema=built.reply_schema,
+            notes=built.notes,
+            beside=facts,
+        )
+    return _judge(path, "a Python file", read_python(text, string), beside=facts)
+
+
+def _prompty(path: Path, text: str) -> ForeignJudge:
+    """Read a Prompty file: settings between lines of dashes, then messages under `system:` and `user:`."""
+    body = re.sub(r"^---\n[\s\S]*?\n---\n", "", text)
+    turns = re.split(r"(?m)^[ \t]*#?[ \t]*(system|user|assistant|developer):[ \t]*$", body)
+    if len(turns) < 3:
+        raise InputError("it has no line `system:` or `user:` over a message")
+    notes: list[str] = []
+    messages = [
+        TemplateMessage(role=ROLES[role], parts=_parts(words.strip("\n"), notes))
+        for role, words in zip(turns[1::2], turns[2::2], strict=True)
+        if words.strip()
+    ]
+    if messages[-1].role == "system":
+        messages[-1] = TemplateMessage(role="user", parts=messages[-1].parts)
+    return _judge(path, "a Prompty file", tuple(messages), notes=tuple(notes))
 
 
 def _loaded(text: str) -> Any:  # Any: YAML
@@ -129,7 +177,7 @@ def _from_body(path: Path, body: Any, text: str) -> ForeignJudge:  # Any: JSON o
         return _from_body(path, body["prompt"], json.dumps(body["prompt"]))
     for key in ("messages", "prompt", "template", "input", "chat"):
         if isinstance(body.get(key), list):
-            return _judge(path, "a chat", read_messages(body[key], _parts))
+            return _judge(path, "a chat", read_messages(body[key], _parts), beside=_facts_of(body, text))
     messages: list[TemplateMessage] = []
     for role, keys in (("system", _SYSTEM_KEYS), ("user", _USER_KEYS)):
         value = next((body[key] for key in keys if isinstance(body.get(key), str) and body[key].strip()), None)
@@ -147,7 +195,38 @@ def _from_body(path: Path, body: Any, text: str) -> ForeignJudge:  # Any: JSON o
         )
     if messages[-1].role == "system":
         messages[-1] = TemplateMessage(role="user", parts=messages[-1].parts)
-    return _judge(path, "a prompt file", tuple(messages))
+    return _judge(path, "a prompt file", tuple(messages), beside=_facts_of(body, text))
+
+
+def _facts_of(body: Body, text: str) -> FileFacts:
+    """Return what keys beside the prompt say: a threshold, labels or their scores, and comments of the file."""
+    flat = {
+        **body,
+        **{key: value for inner in body.values() if isinstance(inner, Mapping) for key, value in inner.items()},
+    }
+    thresholds = [
+        float(value)
+        for key, value in flat.items()
+        if THRESHOLD_NAME.search(str(key)) and isinstance(value, int | float) and not isinstance(value, bool)
+    ]
+    scores: Mapping[str, Any] = next(
+        (value for key, value in flat.items() if isinstance(value, Mapping) and LABEL_SCORES.search(str(key))), {}
+    )
+    scores = scores if all(isinstance(number, int | float) for number in scores.values()) else {}
+    labels = next(
+        (
+            value
+            for key, value in flat.items()
+            if LABEL_LISTS.search(str(key)) and isinstance(value, list | str) and "version" not in body
+        ),
+        (),
+    )
+    return FileFacts(
+        comments="\n".join(re.findall(r"(?m)(?:^|\s)#+ (.*)$", text)) if not text.lstrip().startswith("{") else "",
+        thresholds=tuple(dict.fromkeys(thresholds)),
+        labels=tuple(map(str, labels)) or tuple(map(str, scores)),
+        scores={str(label): float(number) for label, number in scores.items()},
+    )
 
 
 def _langchain(path: Path, body: Body, text: str) -> ForeignJudge:

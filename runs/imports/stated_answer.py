@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ...judges import InputError, OutputScale
+from .stated_direction import with_direction
 from .stated_fields import BOOLEAN, json_fields, verdict_field
-from .stated_labels import StatedLabels, answer_words, in_order, read_defined, read_labels, read_lettered
+from .stated_labels import (
+    LETTER_RANGE,
+    StatedLabels,
+    defined_in_capitals,
+    in_order,
+    read_defined,
+    read_labels,
+    read_lettered,
+)
 from .stated_marks import names_verdict, place_of, read_mark
-from .stated_scale import NUMBER, of_numbers, read_levels, read_numbers
+from .stated_scale import NUMBER, as_number, of_numbers, read_count, read_levels, read_numbers
 
-_BARE = {"yes", "no", "true", "false", "ja", "nein", "oui", "non", "sí", "si"}
+_COMPARES = r"\btie\b|\bbetter\b|\bcompare|\bprefer|\bequal|unentschieden|besser|vergleich|meilleur|mejor|winner"
+"""Words of a prompt that sets two answers side by side, whose labels have no order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,60 +68,54 @@ def read_answer(answer: str, whole: str, labels: tuple[str, ...] = (), score_fie
         return _json_answer(fields, answer, whole, labels, score_field)
     scale, questions, mark = None, (), ""
     if labels:
-        scale = _named_scale(labels)
+        scale = named_scale(labels)
         stated = read_labels(answer)
     else:
         stated, scale, questions = _prose_scale(answer, whole)
     mark = (stated.mark if stated else "") or read_mark(answer)
     mark = mark or place_of(answer) or _place_alone(scale, answer)
+    if not labels:
+        scale, more = _directed(scale, whole, mark.partition("...")[0])
+        questions = (*questions, *more)
     told = bool(stated or mark or read_labels(answer) or read_numbers(answer) or names_verdict(answer))
-    return StatedAnswer(scale=scale, reply_mark=mark, told=told, questions=questions)
+    return StatedAnswer(scale=scale, reply_mark=mark or "last line", told=told, questions=questions)
 
 
 def _prose_scale(answer: str, whole: str) -> tuple[StatedLabels | None, OutputScale | None, tuple[Question, ...]]:
     """Return the labels, the scale and what is left to ask: from the answer's words, else from all of them."""
     stated, numbers = read_labels(answer), read_numbers(answer)
     if stated and (in_order(stated.labels) or not numbers):
-        if _names_a_fault(stated):
-            return stated, None, (ask_for_order(stated.labels),)
-        scale, questions = _label_scale(stated.labels)
-        if scale and _yes_is_bad(scale.labels, whole):
-            scale = replace(scale, labels=scale.labels[::-1])
+        scale, questions = _label_scale(stated.labels, whole)
         if scale or not (numbers := read_levels(whole)):
             return stated, scale, questions
     letters = read_lettered(whole)
     if letters and re.search(r"\bletter|\boption|\bgrade|\bchoice|buchstabe|lettre", answer, re.IGNORECASE):
-        if re.search(r"\b(?:grade|rating|note)\b", answer, re.IGNORECASE):
-            return StatedLabels(labels=letters), _named_scale(letters[::-1]), ()
+        if re.search(r"\b(?:grade|rating|note)\b", answer, re.IGNORECASE) or LETTER_RANGE.search(whole):
+            return StatedLabels(labels=letters), named_scale(letters[::-1]), ()
         return StatedLabels(labels=letters), None, (ask_for_order(letters),)
-    numbers = numbers or read_levels(whole) or read_numbers(whole, cued=True)
+    numbers = numbers or read_levels(whole) or read_numbers(whole, cued=True) or read_count(whole)
     if numbers:
         return None, numbers, ()
     if stated := read_defined(whole, answer):
-        return stated, *_label_scale(stated.labels)
+        return stated, *_label_scale(stated.labels, whole)
+    for labels in defined_in_capitals(whole):
+        return StatedLabels(labels=labels), None, (ask_for_order(labels),)
     return None, None, ()
 
 
-def _names_a_fault(stated: StatedLabels) -> bool:
-    """Whether a bare yes or no, true or false, stands beside a key that does not say which is the good one."""
-    if not {label.casefold() for label in stated.labels} <= _BARE:
-        return False
-    words = re.findall(r"[^\W_]+", stated.mark.casefold())
-    good, bad = answer_words("better"), answer_words("worse")
-    return any(word in bad for word in words) or (
-        bool(words) and words[0] in ("contains", "has", "includes") and not any(word in good for word in words)
-    )
-
-
-def _yes_is_bad(labels: tuple[str, ...], whole: str) -> bool:
-    """Whether a text says that yes means a fault, as in "yes = something is made up"."""
-    if len(labels) != 2 or not {label.casefold() for label in labels} <= _BARE:
-        return False
-    means = re.search(
-        rf"\b{re.escape(labels[1])}\b[*_\"'`]*\s?(?:=|:|means|heißt|bedeutet)\s?([^.\n;,)]+)", whole, re.I
-    )
-    words = set(re.findall(r"[^\W_]+", means[1].casefold())) if means else set[str]()
-    return bool(words & set(answer_words("worse"))) and not words & set(answer_words("better"))
+def _directed(scale: OutputScale | None, whole: str, name: str) -> tuple[OutputScale | None, tuple[Question, ...]]:
+    """Put the worst end of a scale first, or ask which it is."""
+    directed = with_direction(scale, whole, name) if scale else None
+    if scale is None or directed is not None:
+        return directed, ()
+    if scale.kind == "binary":
+        return None, (ask_for_order(scale.labels or ("0", "1")),)
+    ends = f"{scale.low}..{scale.high}"
+    if scale.kind == "probability":
+        how = "--scale probability where a high number is the good one; nothing else can be kept of such a scale"
+    else:
+        how = f"--scale {ends} where a high number is, --scale {scale.high}..{scale.low} where a low one is"
+    return None, (Question("scale", f"which end of {ends} is the good one? ({how})"),)
 
 
 def _place_alone(scale: OutputScale | None, answer: str) -> str:
@@ -139,8 +143,10 @@ def _json_answer(
         return StatedAnswer(reply_schema=schema, questions=(Question("verdict", asked),))
     schema[key] = "score"
     if labels:
-        return StatedAnswer(scale=_named_scale(labels), reply_schema=schema)
+        return StatedAnswer(scale=named_scale(labels), reply_schema=schema)
     scale, questions = _field_scale(key, fields, answer, whole)
+    if scale is not None:
+        scale, questions = _directed(scale, whole, key.rpartition(".")[2])
     return StatedAnswer(scale=scale, reply_schema=schema, questions=questions)
 
 
@@ -152,8 +158,10 @@ def _field_scale(
     if BOOLEAN.search(described):
         return OutputScale(kind="binary", labels=("false", "true"), threshold=1.0), ()
     if stated := read_labels(described):
-        return _label_scale(stated.labels)
+        return _label_scale(stated.labels, whole)
     leaf = re.escape(key.rpartition(".")[2])
+    if not read_numbers(described) and (scale := _said_of_total(leaf, whole)):
+        return scale, ()
     parent = re.escape(key.rpartition(".")[0].rpartition(".")[2])
     if parent:  # of several fields of one name, what is said of this one
         sentences = re.split(r"\n|(?<=[.!?;])\s", whole)
@@ -166,28 +174,53 @@ def _field_scale(
     names = "|".join(re.escape(name.rpartition(".")[2]) for name in fields)
     plain = re.sub(rf"[\"'`](?:{names})[\"'`]:?|[{{}}]", "\n", answer)
     if stated := read_labels(plain) or read_labels(re.sub(rf"[\"'`](?:{names})[\"'`]", " ", about)):
-        return _label_scale(stated.labels)
-    if scale := read_numbers(about) or read_numbers(whole, cued=True):
+        return _label_scale(stated.labels, whole)
+    if scale := read_numbers(about) or read_numbers(whole, cued=True) or read_count(whole):
         return scale, ()
     stated = read_defined(whole, answer)
-    return _label_scale(stated.labels) if stated else (None, ())
+    return _label_scale(stated.labels, whole) if stated else (None, ())
 
 
-def _label_scale(labels: tuple[str, ...]) -> tuple[OutputScale | None, tuple[Question, ...]]:
+def _said_of_total(name: str, whole: str) -> OutputScale | None:
+    """Return the range that a sentence gives to a field beside others ("the total is their sum (0-30)")."""
+    if not re.match(r"total|sum|overall|final|gesamt", name, re.IGNORECASE):
+        return None
+    sentences = re.split(r"\n|(?<=[.!?;])\s", whole)
+    own = [s for s in sentences if re.search(rf"\b{name}\b", s, re.IGNORECASE)]
+    return next((scale for s in own if (scale := read_numbers(s))), None)
+
+
+def _label_scale(labels: tuple[str, ...], whole: str) -> tuple[OutputScale | None, tuple[Question, ...]]:
     folded = {label.casefold() for label in labels}
     paired = ({"a", "b"} <= folded or {"1", "2"} <= folded) and len(labels) < 5
     if (
         paired
         and folded != {"1", "2"}
         and folded <= {"a", "b", "c", "1", "2", "tie", "equal", "both", "neither", "same"}
+        and re.search(_COMPARES, whole, re.IGNORECASE)
     ):
         return OutputScale(kind="choice", labels=labels, threshold=1.0), ()
     if all(re.fullmatch(NUMBER, label) for label in labels):
-        return of_numbers([float(label) for label in labels]), ()
-    ordered = in_order(labels)
+        return of_numbers([as_number(label) for label in labels]), ()
+    ordered = in_order(labels) or _order_of_meanings(labels, whole)
     if ordered is None:
         return None, (ask_for_order(labels),)
-    return _named_scale(ordered), ()
+    return named_scale(ordered), ()
+
+
+def _order_of_meanings(labels: tuple[str, ...], whole: str) -> tuple[str, ...] | None:
+    """Return letters in the order of the words a text gives for them ("A: CORRECT"); None where they do not tell."""
+    words: dict[str, str] = {}
+    for label in labels:
+        inline = (
+            rf"\b{re.escape(label)}[\"'`*]{{0,2}} ?(?:for|=|means|stands for|für|pour|para"
+            rf"|\()\s?[\"'`]?([^\W\d_]+(?: [^\W\d_]+)?)"
+        )
+        line = rf"(?m)^[ \t]*\(?{re.escape(label)}[:.)=][ \t]*([\w ]{{2,30}})$"
+        if match := re.search(line, whole) or (len(label) == 1 and re.search(inline, whole)):
+            words[re.sub(r" (?:or|and|oder|und|ou|et)$", "", match[1].strip())] = label
+    ordered = in_order(tuple(words)) if len(words) == len(labels) else None
+    return tuple(words[word] for word in ordered) if ordered else None
 
 
 def ask_for_order(labels: tuple[str, ...]) -> Question:
@@ -197,7 +230,8 @@ def ask_for_order(labels: tuple[str, ...]) -> Question:
     return Question("labels", text)
 
 
-def _named_scale(labels: tuple[str, ...]) -> OutputScale:
+def named_scale(labels: tuple[str, ...]) -> OutputScale:
+    """Return the scale of labels, the worst first."""
     if len(labels) == 2:
         return OutputScale(kind="binary", labels=labels, threshold=1.0)
     return OutputScale(kind="graded", labels=labels, threshold=float(len(labels) // 2))

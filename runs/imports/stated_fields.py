@@ -9,12 +9,12 @@ from .stated_labels import TEXTS, answer_words, read_labels
 from .stated_scale import read_numbers
 
 BOOLEAN = re.compile(r"\btrue\b|\bfalse\b|\bbool(?:ean)?\b", re.IGNORECASE)
-_NAME = r"[A-Za-zÄÖÜäöü_][\wÄÖÜäöüß -]{0,40}"
+_NAME = r"[^\W\d][\w -]{0,40}"
 _KEY = re.compile(rf"(?P<mark>[\"'`])(?P<key>{_NAME})(?P=mark)|(?P<bare>[A-Za-z_]\w{{0,40}})(?=\s*:)")
 _TOKEN = re.compile(rf"[{{}}\[\]]|(?:{_KEY.pattern})\s*:")
 _PROPERTIES = re.compile(r"[\"']properties[\"']\s*:\s*(?=\{)")
 _AFTER_CUE = re.compile(
-    r"\b(?:fields?|keys?|properties|attributes|felder[n]?|feld|schlüsseln?|champs?|clés?)\b[^\n\"'`{:]{0,30}:?\s*"
+    r"\b(?:fields?|keys?|properties|attributes|felder[n]?|feld|schlüsseln?|champs?|clés?)\b[^\n\"'`{:]{0,30}?:?\s*"
     r"(?P<names>[\"'`]\w[\w ]*[\"'`](?:\s*(?:,|;|and|und|et|,\s?and)\s*(?:an? )?[\"'`]\w[\w ]*[\"'`])*"
     r"|[a-z]\w*(?:(?:, | and | und | et |, and )[a-z]\w*)+)",
     re.IGNORECASE,
@@ -123,7 +123,9 @@ def verdict_field(fields: Mapping[str, str]) -> tuple[str | None, tuple[str, ...
     others = [
         key
         for key, leaf in leaves.items()
-        if not TEXTS.search(leaf) and leaf not in ("confidence", "id", "name", "konfidenz")
+        if not TEXTS.search(leaf)
+        and leaf not in ("confidence", "id", "name", "konfidenz")
+        and not re.match(r"\s*\[|\s*<?(?:list|array|liste)\b", fields[key], re.IGNORECASE)
     ]
     told = [
         key for key in others if BOOLEAN.search(fields[key]) or read_numbers(fields[key]) or read_labels(fields[key])

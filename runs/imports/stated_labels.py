@@ -14,7 +14,7 @@ TEXTS = re.compile(
     r"reason|expla|justif|ration|analy|comment|why|thought|thinking|evidence|critique|feedback|summary|quote"
     r"|note_|step"
     r"|begründ|begruend|erklär|erklaer|kommentar|assess|detail|issue|suggest|missing|error|descri|observ|broken|list"
-    r"|source|span|warum|hinweis|raison|explic|justif|fehler|violations|steps",
+    r"|source|span|razon|pensamiento|pensée|motiv|warum|hinweis|raison|explic|justif|fehler|violations|steps",
     re.IGNORECASE,
 )
 """What a field of words is called."""
@@ -22,7 +22,7 @@ _NEGATION = re.compile(
     r"(?:not|nicht|non|no|kein|keine|never)[ _-]+|(?:un|in|im|ir|il|dis|non|nicht)(?=\w{3})", re.IGNORECASE
 )
 _Q = r"[\"'`“”„‘’*_]{0,3}"
-_OR = r"\s*(?:,?\s*\b(?:or|oder|and|und|ou|o|et|bzw\.)\b|[,/|])\s*"
+_OR = r"\s*(?:,?\s*\b(?:or|oder|and|und|ou|o|et|y|bzw\.)\b|[,/|、]|または|もしくは|或者|或|还是)\s*"
 _WORD = r"[^\W\d_][\w+-]*"
 _CAPS = r"[A-ZÄÖÜ][A-ZÄÖÜ_-]+(?: [A-ZÄÖÜ][A-ZÄÖÜ_-]+){0,2}"
 _QUOTED = r"[\"'`“„‘*]{1,3}(?:[^\"'`“”„‘’*\n:]{1,40}?: ?)?([^\"'`“”„‘’*\n:,]{1,40}?)[\"'`“”’*]{1,3}"
@@ -30,7 +30,7 @@ _QUOTED_LIST = re.compile(rf"{_QUOTED}(?:[^\"'`“”„‘’*\n]{{0,90}}?(?:{_
 _CAPS_LIST = re.compile(rf"\b{_CAPS}{_Q}(?:{_OR}{_Q}{_CAPS})+\b")
 _LETTER = rf"[A-F]{_Q}(?: ?\([^()\n]{{1,40}}\)|[:=] ?\w+| [-–=] \w+)?"
 _LETTER_LIST = re.compile(rf"\b{_LETTER}(?:{_OR}{_Q}{_LETTER}(?!\w))+")
-_LETTER_RANGE = re.compile(
+LETTER_RANGE = re.compile(
     r"\b(?:letters?|grades?|noten?|buchstaben?)\b[^.\n]{0,30}?\b(A)\b[^.\n\w]{0,3}(?:\([^()]*\) ?)?(?:to|bis|-"
     r"|–)\s?([D-F])\b",
     re.I,
@@ -38,7 +38,8 @@ _LETTER_RANGE = re.compile(
 _LISTED_AFTER = (
     # after these a label may have several words
     (
-        r"(?:one of|either|the following|(?:labels?|class(?:es)?|categor(?:y|ies)|options?|words?|values?"
+        r"(?:one of|(?:pick|choose|select|wähle) (?:exactly )?(?:one|eine[sn]?)"
+        r"|either|the following|(?:labels?|class(?:es)?|categor(?:y|ies)|options?|words?|values?"
         r"|kategorien?|eines|entweder)"
         r"(?: \([^()\n]*\))?)"
         r"(?: (?:these|the following|the|labels?|words?|values?|options?|classes|categories|is|are|of|von|der))*"
@@ -69,7 +70,9 @@ TAGGED = re.compile(r"<([A-Za-z][\w-]*)>\s*([^<>\n]{0,60}?)\s*</\1>")
 BRACKETS = re.compile(r"\[\[\s*([^\[\]\n]{1,30}?)\s*\]\]")
 _ITEM = rf"(?:{_CAPS}|{_WORD}(?: {_WORD}){{0,2}}?)"
 _KEYED = re.compile(
-    rf"(?m)(?:^|[\"'`:]|\b(?=[A-ZÄÖÜ]))[ \t]*[*_#-]*[ \t]?[*_]*(?P<key>[A-ZÄÖÜ][\w]*(?: \w+){{0,2}})[*_]*:[*_]*[ \t]*"
+    rf"(?m)(?:^|[\"'`:]"
+    rf"|\b(?=[A-ZÄÖÜ]))[ \t]*[*_#-]*[ \t]?[*_]*"
+    rf"(?P<key>[A-ZÄÖÜ\u3040-\u9fff\uac00-\ud7af][\w]*(?: \w+){{0,2}})[*_]*:[*_]*[ \t]*"
     rf"[<\[({{]*{_Q}(?P<first>{_ITEM}){_Q}(?P<rest>(?:{_OR}{_Q}(?:(?P=key):[ \t]*)?{_Q}{_ITEM}{_Q})+)"
     r"(?=[ \t]*(?:[>\])}.;,\"'`(]|$))"
 )
@@ -85,7 +88,10 @@ _CONDITIONED = re.compile(
     rf"{_Q}(?P<two>{_CAPS}){_Q} (?:if|when|wenn|falls|si|otherwise|sonst|sinon)\b"
 )
 _NO_KEY = re.compile(
-    r"one of|choose|wähle|eines|option|labels?$|following|antworte|output|values?|reply|respond|return", re.I
+    r"one of|choose|wähle|eines|option|labels?$|following|antworte|output|values?|reply|respond|return|\bline\b"
+    r"|\bzeile\b|\bligne\b"
+    r"|\blínea\b",
+    re.I,
 )
 _OFFERED = re.compile(
     r"(?:one of|choose|options?|labels?|categor|classes|possible|allowed|following|pick|select|wähle|kategorie"
@@ -100,10 +106,16 @@ _OPTION = re.compile(
 )
 _SYMBOL = r"[\u2190-\u2bff\U0001f000-\U0001faff][\ufe0f\u200d]?"
 _DEFINED = re.compile(
-    rf"[ \t]*(?:[-*•#]+[ \t]*)?{_Q}(?P<label>{_WORD}(?:[ -]{_WORD}){{0,2}}|{_SYMBOL}){_Q}[ \t]*"
-    r"(?:[:=–—]|- |->|→|\bmeans\b|\bif\b|\bwenn\b)[*_]*[ \t]*\S"
+    rf"[ \t]*(?:[-*•#|]+[ \t]*)?{_Q}(?:(?P<symbol>{_SYMBOL}){_Q}[ \t]+|"
+    rf"(?P<label>{_WORD}(?:[ -]{_WORD}){{0,2}}|{_SYMBOL}){_Q}[ \t]*(?:[:=–—|]|- |->|→|\bmeans\b|\bif\b"
+    rf"|\bwenn\b))[*_]*[ \t]*\S"
 )
-_LETTERED = re.compile(r"(?m)^[ \t]*(?:[-*•][ \t]*)?[*_]*\(?([A-F])[.):][*_)]*[ \t]+\S")
+_LETTER_FOR = re.compile(
+    rf"\b(?P<letter>[A-Z]){_Q} ?(?:for|=|means|stands for|für|pour|para|\()\s?{_Q}(?P<means>[^\W\d_]+(?: [^\W\d_]+)?)"
+)
+_LETTERED = re.compile(
+    r"(?m)^[ \t]*(?:[-*•|][ \t]*)?[*_\"'`]*\(?([A-F])(?:[.):][*_)]*|[*_\"'`)]*(?: ?[-–—=|→]|[ \t]))[ \t]+\S"
+)
 _OTHERWISE = re.compile(
     rf"(?P<one>{_CAPS}|[\"'`]{_WORD}[\"'`])(?=[^\w])[^.\n]{{1,140}}?\b(?:otherwise|or else|else|sonst"
     rf"|andernfalls|sinon)\b"
@@ -115,7 +127,7 @@ _ABSTAINS = re.compile(
 )
 _DEGREE = re.compile(
     r"strong|full|part|complete|somewhat|slight|very|mostly|highly|minor|major|total|neither|weak|voll|teil"
-    r"|eher|sehr|überhaupt|quite"
+    r"|parcial|partiel|algo|muy|très|peu|plut[oô]t|bedingt|condition|eher|sehr|überhaupt|quite"
 )
 
 
@@ -154,7 +166,10 @@ def read_labels(text: str) -> StatedLabels | None:
         for labels in _lists(pattern, text):
             if _are_labels(labels):
                 return StatedLabels(labels=labels)
-    if match := _LETTER_RANGE.search(text):
+    letters = dict.fromkeys(match["letter"] for match in _LETTER_FOR.finditer(text))
+    if len(letters) > 1:
+        return StatedLabels(labels=tuple(letters))
+    if match := LETTER_RANGE.search(text):
         letters = "ABCDEF"[: "ABCDEF".index(match[2].upper()) + 1]
         return StatedLabels(labels=tuple(letters))
     for match in _OFFERED.finditer(text):
@@ -186,7 +201,7 @@ def _lists(pattern: re.Pattern[str], text: str) -> list[tuple[str, ...]]:
 def read_lettered(text: str) -> tuple[str, ...]:
     """Return the letters of a list whose lines open with A, B, C and so on; empty where there is none."""
     letters = tuple(dict.fromkeys(_LETTERED.findall(text)))
-    return letters if len(letters) > 2 and "".join(letters) == "ABCDEF"[: len(letters)] else ()
+    return letters if len(letters) > 2 and "".join(letters) in ("ABC", "ABCD", "ABCDE", "ABCDEF", "ABCDF") else ()
 
 
 def _defined(text: str) -> list[tuple[str, ...]]:
@@ -194,10 +209,15 @@ def _defined(text: str) -> list[tuple[str, ...]]:
     groups: list[list[str]] = [[]]
     for line in text.split("\n"):
         if match := _DEFINED.match(line):
-            groups[-1].append(match["label"])
+            groups[-1].append(match["label"] or match["symbol"])
         elif line.strip() and groups[-1]:
             groups.append([])
     return [_distinct(group) for group in groups if len(group) > 1]
+
+
+def defined_in_capitals(text: str) -> list[tuple[str, ...]]:
+    """Return the labels of lines that explain a word in capitals each, whether their words tell an order or not."""
+    return [labels for labels in _defined(text) if _are_labels(labels) and all(label.isupper() for label in labels)]
 
 
 def _are_labels(labels: Sequence[str]) -> bool:

@@ -13,7 +13,7 @@ _WORD_FOR_VERDICT = (
 )
 _NO_VERDICT = re.compile(
     rf"{TEXTS.pattern}|think|evaluation$|example|note that|format|question|context|input|overview|strength"
-    rf"|weakness|answer key",
+    rf"|weakness|answer key|\blines?$|\bzeile$|\bligne$|\blínea$",
     re.IGNORECASE,
 )
 _KEYED = re.compile(
@@ -23,6 +23,11 @@ _KEYED = re.compile(
     rf"(?:[<\[{{(](?:[^<>\[\]{{}}()\n]*)[>\]}})]|[NXn_#]+(?=[\s\"'`.,/)]|$)|\.\.\.|…|-?\d|(?:(?:the|your|an?"
     rf"|eine?|deine?) )?(?:\w+ )?(?:{_WORD_FOR_VERDICT})\b)",
     re.IGNORECASE | re.MULTILINE,
+)
+_EQUATED = re.compile(
+    rf"[\"'`“](?P<key>[^\W\d_]\w*(?: \w+)?) = (?:[<\[{{(][^<>\[\]{{}}()\n]*[>\]}})]|[NXn_#]+|\d"
+    rf"|(?:{_WORD_FOR_VERDICT})\b)",
+    re.IGNORECASE,
 )
 _QUOTED_KEY = re.compile(r"[\"'`]([A-ZÄÖÜ]\w*(?: \w+){0,2}):\s*[\"'`]")
 _GOES_ON = re.compile(
@@ -50,6 +55,8 @@ def read_mark(text: str) -> str:
         return f"<{opened[-1]}>...</{opened[-1]}>"
     keyed = [match["key"] + match["gap"] for match in _KEYED.finditer(text) if not _NO_VERDICT.search(match["key"])]
     keyed = keyed or [key for key in _QUOTED_KEY.findall(text) if not _NO_VERDICT.search(key)]
+    if not keyed and (match := _EQUATED.search(text)) and not _NO_VERDICT.search(match["key"]):
+        return f"{match['key']} = ..."
     if not keyed and (match := _GOES_ON.search(text)) and not _NO_VERDICT.search(match["key"]):
         keyed = [match["key"]]  # a label that the answer goes on from
     return as_mark(keyed[-1]) if keyed else ""
@@ -77,6 +84,8 @@ def place_of(text: str) -> str:
         return "last line"
     first = (
         r"\b(?:number|score|grade|rating|digit|zahl|note|label|verdict), (?:then|dann|puis) "
+        r"|\b(?:rating|label|word|grade|verdict|letter|number) (?:and|followed by) (?:then )?(?:an? "
+        r"|the )?(?:comma|dash|colon|reason|sentence|why)"
         r"|\w+ first, then (?:an? |the )?(?:dash|reason|expla|line|comma|justif|comment)|\b(?:first|ersten?"
         r"|première) (?:line|zeile|word|wort|ligne)\b|\b(?:start|begin) (?:your \w+ )?with\b"
     )

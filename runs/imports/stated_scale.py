@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 from ...judges import OutputScale
 
-NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
+NUMBER = r"-?[0-9]+(?:[.,][0-9]+)?"
+"""Also with a comma, as in German; a list has a blank after its commas."""
 _MEANING = r"(?:\s?\([^()\n]{1,60}\)|\s?[=:]\s?[^\n,;()]{1,40}?)?"
-_TO = r"\s?,?\s?(?:to|and|through|bis|und|à|et|a|-|–|—|\.\.\.?|~)\s?"
+_TO = r"\s?,?\s?(?:to|and|through|bis|und|à|et|al?|y|到|至|から|-|–|—|\.\.\.?|~)\s?"
 _RANGE = re.compile(
-    rf"(?<![\w.])(?P<low>{NUMBER})(?P<low_is>{_MEANING}){_TO}(?P<high>{NUMBER})(?![\w%]"
+    rf"(?<![A-Za-z0-9_.])(?P<low>{NUMBER})(?:[分点]|级|級)?(?P<low_is>{_MEANING}){_TO}(?P<high>{NUMBER})(?:\s?%)?(?![A-Za-z0-9_%]"
     rf"|[.,]\d)(?P<high_is>{_MEANING})",
     re.IGNORECASE,
 )
@@ -40,8 +41,8 @@ _LEVEL = re.compile(
     re.IGNORECASE,
 )
 _DECIMALS = re.compile(
-    r"\b(?:float|decimals?|probability|fraction|0\.0|1\.0|0\.\d|wahrscheinlichkeit|number between 0 and 1"
-    r"|kommazahl|increments)\b",
+    r"\b(?:float|decimals?|probability|fraction|0\.0|1\.0|0\.\d+|wahrscheinlichkeit|number between 0 and 1"
+    r"|kommazahl|increments|steps of 0|schritten|pas de 0|pasos de 0)\b",
     re.IGNORECASE,
 )
 _IF = r"(?:if|wenn|when|for|means|bedeutet|falls|=|:|\(|for)"
@@ -53,8 +54,8 @@ _BIT = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _CUE = re.compile(
-    r"scale|score|rat(?:e|ing)|grad(?:e|ing)|skala|punkte|note|noten|from|between|von|zwischen|likert|point|level"
-    r"|stufe|stern|stars?|number|integer|zahl|digit|value|wert|\(\s*$|:\s*$",
+    r"scale|score|rat(?:e|ing)|grad(?:e|ing)|skala|punkte|note|noten|from|between|von|zwischen|del?|escala|échelle|entre|likert|point|level"
+    r"|stufe|stern|分|点|級|级|評価|スコア|stars?|number|integer|zahl|digit|value|wert|\(\s*$|:\s*$",
     re.IGNORECASE,
 )
 _NOT_A_SCALE = re.compile(
@@ -63,21 +64,29 @@ _NOT_A_SCALE = re.compile(
     r"|turns?)\b",
     re.IGNORECASE,
 )
-_BEST = re.compile(
-    r"\b(?:best|beste[rn]?|sehr gut|hervorragend|excellent|perfect|perfekt|flawless|ausgezeichnet|highest"
-    r"|very good)\b",
-    re.IGNORECASE,
-)
-_WORST = re.compile(
-    r"\b(?:worst|ungenügend|schlechteste[rn]?|very poor|terrible|mangelhaft|unusable|sehr schlecht|poor|lowest"
-    r"|very bad)\b",
-    re.IGNORECASE,
-)
-
-
 _INLINE = re.compile(
     r"(?<![\w.,-])(?P<level>-?\d{1,2})(?: points?| punkte?)? (?:if|when|wenn|falls|means|bedeutet|heißt)\b"
 )
+
+
+_COUNTING = (
+    "zero one two three four five six seven eight nine ten",
+    "null eins zwei drei vier fünf sechs sieben acht neun zehn",
+    "zéro un deux trois quatre cinq six sept huit neuf dix",
+    "cero uno dos tres cuatro cinco seis siete ocho nueve diez",
+)
+_NUMBER_WORDS = {word: str(number) for words in _COUNTING for number, word in enumerate(words.split())}
+_RANGE_IN_WORDS = re.compile(
+    rf"\b(?P<low>{'|'.join(_NUMBER_WORDS)})(?P<to>\s(?:to|through|bis|à|a)\s)(?P<high>{'|'.join(_NUMBER_WORDS)})\b",
+    re.IGNORECASE,
+)
+
+
+def _in_digits(text: str) -> str:
+    """Return a text whose ranges in words ("one to five") are in digits."""
+    return _RANGE_IN_WORDS.sub(
+        lambda match: _NUMBER_WORDS[match["low"].lower()] + match["to"] + _NUMBER_WORDS[match["high"].lower()], text
+    )
 
 
 def read_numbers(text: str, *, cued: bool = False) -> OutputScale | None:
@@ -88,16 +97,18 @@ def read_numbers(text: str, *, cued: bool = False) -> OutputScale | None:
         cued: Whether a range counts only beside a word such as "scale" or "from", as it must where the text is not
             about the answer.
     """
-    if not cued and _BIT.search(text):
+    text = _in_digits(text)
+    ranges = sorted([*_RANGE.finditer(text), *_ENDS.finditer(text)], key=lambda match: match.start())
+    read = [scale for match in ranges if (scale := _of_range(text, match, cued=cued))]
+    if not cued and _BIT.search(text) and not (read and read[0].kind == "probability"):
         return OutputScale(kind="binary", threshold=1.0)
-    for match in sorted([*_RANGE.finditer(text), *_ENDS.finditer(text)], key=lambda match: match.start()):
-        if scale := _of_range(text, match, cued=cued):
-            return scale
+    if read:
+        return read[0]
     if match := _POINTS.search(text):
         return of_numbers([1.0, float(match["high"])])
     if not cued:
         for match in _LISTED.finditer(text):
-            numbers = [float(number) for number in re.findall(NUMBER, match["all"])]
+            numbers = [as_number(number) for number in re.findall(NUMBER, match["all"])]
             if len(set(numbers)) > 1 and not _NOT_A_SCALE.match(text, match.end()):
                 return of_numbers(numbers)
     if match := _OUT_OF.search(text):
@@ -105,8 +116,13 @@ def read_numbers(text: str, *, cued: bool = False) -> OutputScale | None:
     return OutputScale(kind="binary", threshold=1.0) if _BIT.search(text) else None
 
 
+def as_number(text: str) -> float:
+    """Read a number with a point or a comma."""
+    return float(text.replace(",", "."))
+
+
 def _of_range(text: str, match: re.Match[str], *, cued: bool) -> OutputScale | None:
-    low, high = float(match["low"]), float(match["high"])
+    low, high = as_number(match["low"]), as_number(match["high"])
     before = text[max(0, match.start() - 60) : match.start()]
     if (
         cued
@@ -119,16 +135,31 @@ def _of_range(text: str, match: re.Match[str], *, cued: bool) -> OutputScale | N
         return None
     near = text[max(0, match.start() - 120) : match.end() + 120]
     if (low, high) == (0.0, 1.0) and (
-        "." in match.group() or _DECIMALS.search(near) or re.search(r"between|zwischen", before[-12:], re.IGNORECASE)
+        re.search(r"\d[.,]\d", match.group())
+        or _DECIMALS.search(near)
+        or re.search(r"between|zwischen", before[-12:], re.IGNORECASE)
     ):
         return OutputScale(kind="probability", threshold=0.5)
     if not (low.is_integer() and high.is_integer()):
         return None
-    meant = (match["low_is"] or "", match["high_is"] or "")
-    if high - low <= 10 and _BEST.search(meant[0]) and _WORST.search(meant[1]):
-        names = tuple(str(number) for number in range(int(high), int(low) - 1, -1))
-        return OutputScale(kind="graded", labels=names, threshold=float(len(names) // 2))
     return of_numbers([low, high])
+
+
+_COUNTED = re.compile(
+    r"\b(?:count|number of|how many|zähle?|anzahl|compte[rz]?|nombre de|cuenta|número de)\b", re.IGNORECASE
+)
+_MOST = re.compile(
+    r"\b(?:stop(?: counting)? at|capped? at|cap(?: it)? at|at most|no more than|maximum(?: of| is)?|max\.?"
+    r"|höchstens|maximal"
+    r"|au plus|como máximo|up to|write)\s(?P<high>\d{1,3})\b(?! (?:words|sentences|lines|characters))",
+    re.IGNORECASE,
+)
+
+
+def read_count(text: str) -> OutputScale | None:
+    """Return the scale of a count from 0 to the most that a text lets it be; None where it has no such end."""
+    match = _MOST.search(text) if _COUNTED.search(text) else None
+    return of_numbers([0.0, float(match["high"])]) if match else None
 
 
 def read_levels(text: str) -> OutputScale | None:
@@ -137,11 +168,6 @@ def read_levels(text: str) -> OutputScale | None:
     levels = levels if len(set(levels)) > 1 else [int(match["level"]) for match in _INLINE.finditer(text)]
     steps = max(levels, default=0) - min(levels, default=0) == len(set(levels)) - 1
     if len(set(levels)) >= 2 and steps and (len(set(levels)) > 2 or 0 in levels):
-        said = {int(match["level"]): text[match.end() :].partition("\n")[0] for match in _LEVEL.finditer(text)}
-        ends = said.get(min(levels), ""), said.get(max(levels), "")
-        if max(levels) - min(levels) <= 10 and _BEST.search(ends[0]) and _WORST.search(ends[1]):
-            names = tuple(str(level) for level in range(max(levels), min(levels) - 1, -1))
-            return OutputScale(kind="graded", labels=names, threshold=float(len(names) // 2))
         return of_numbers([float(level) for level in levels])
     return None
 

@@ -6,6 +6,7 @@ import re
 from functools import cache
 
 from ...judges import OutputScale
+from .file_facts import FileFacts, threshold_in_code
 from .stated_labels import answer_words
 
 _N = r"(?P<n>[0-9]+(?:[.,][0-9]+)?)(?:\s?/\s?[0-9]+)?(?![\w%])"
@@ -23,6 +24,11 @@ _FORMS = {
         rf"\b(?:from|ab|à partir de|a partir de)\s{_NOTE}{_N}(?:\s(?:on|up|upwards?|onwards?))?{_THEN}",
         rf"(?:\b(?:at least|mindestens|au moins|al menos)|≥|>=)\s?{_NOTE}{_N}{_THEN}",
     ),
+    "enough": (
+        rf"\b(?:an?|eine?|une?|un|score of|grade|rating of|note|nota)\s{_N}\s(?:is|are|ist|est|es|counts? as"
+        rf"|genügt|reicht|suffit"
+        r"|basta)\b",
+    ),
     "above": (rf"(?:\b(?:above|over|more than|higher than|über|mehr als|plus de|más de)|>(?!=))\s?{_NOTE}{_N}{_THEN}",),
     "below": (
         rf"(?:\b(?:below|under|less than|lower than|unter|weniger als|moins de|menos de)|<(?!=))\s?{_NOTE}{_N}{_THEN}",
@@ -38,24 +44,65 @@ _NAMED = re.compile(
     rf"[^.\n\d]{{0,30}}?{_N}",
     re.IGNORECASE,
 )
+_SET_ELSEWHERE = re.compile(
+    r"\bcut-?offs?\b|\bpass(?:ing)? (?:mark|score|grade)s?\b|\b(?:score|quality|acceptance|judge|release|pass"
+    r"|passing) threshold"
+    r"|\bthresholds? (?:is|are|comes?|lives?|set|per|for|depends?|in|wird|ist|steht)\b"
+    r"|\bschwelle(?:nwert)? (?:wird|ist|steht|kommt)\b"
+    r"|\bseuil (?:est|vient|dépend)\b|\bumbral (?:es|está|viene|depende)\b",
+    re.IGNORECASE,
+)
+"""Words on a threshold whose number stands somewhere else."""
 _ON_SCORES = re.compile(
     r"\b(?:anything|everything|scores?|grades?|ratings?|numbers?|values?|alles|noten?|punkte?|werte?|tout|notes?|todo)"
     r"\b",
     re.IGNORECASE,
 )
-_MOST_NAMED = 20
-"""The most grades, less one, that are named to turn a scale round."""
+_FIRST_PLACE = 0xE000
+_PLACE = "[\ue000-\ue0ff]"
+_LISTED = (
+    rf"(?P<only>\b(?:only|nur|seule?|solo) )?(?P<all>{_PLACE}(?:\s?(?:,|/|and|or|und|oder|et|ou|y|o|&)+\s?{_PLACE})*)"
+    r"(?P<up> (?:or|and|oder|und) (?:better|above|higher|up|besser|höher))?"
+    r"(?P<down> (?:or|and|oder|und) (?:worse|below|lower|schlechter))?"
+)
+_SEVERAL = re.compile(
+    rf"{_N.replace('(?![', '(?!(?:[.,][0-9])|[')}(?:\s?(?:,|and|or|und|oder|et|ou|y|o|-|–|to|bis"
+    rf"|/)+\s?(?P<last>[0-9]+))+{_THEN}",
+    re.IGNORECASE,
+)
+_ALONE = re.compile(
+    rf"(?<![\w.]){_N}\s?[=:→](?P<said>[^,;\n]*)[,;] ?(?:anything|everything|all|alles) (?:else|andere)\b", re.IGNORECASE
+)
 _NOT = r"\b(?:not|never|no|nicht|kein\w*|ne|pas)\s+(?:\w+\s+)?|n[o']t\s+(?:\w+\s+)?"
 
 
-def turned(scale: OutputScale, words: str) -> OutputScale | None:
-    """Return a scale of numbers whose lowest is the best; None for too many to name, or words on less than a score."""
-    if not _ON_SCORES.search(words):
-        return None
-    if scale.kind != "graded" or scale.labels or scale.high - scale.low > _MOST_NAMED:
-        return None
-    names = tuple(str(number) for number in range(scale.high, scale.low - 1, -1))
-    return OutputScale(kind="graded", labels=names, threshold=float(len(names) // 2))
+def stated_threshold(text: str, beside: FileFacts, scale: OutputScale) -> tuple[float | None, str]:
+    """Return the grade from which a row passes, by prompt, comments and code, and the words that leave it open."""
+    read = [read_threshold(text, scale), read_threshold(beside.comments, scale), threshold_in_code(beside, scale)]
+    found = {said for said, _ in read if said is not None}
+    if len(found) > 1:
+        return None, "several thresholds in the prompt and beside it"
+    return next(iter(found), None), "" if found else next((words for _, words in read if words), "")
+
+
+def good_side(text: str, scale: OutputScale) -> int:
+    """Return 1 where sentences on scores let high ones pass, -1 where low ones pass, 0 where none says so.
+
+    Args:
+        text: All of the prompt.
+        scale: Numbers as they go up.
+    """
+    sides: set[int] = set()
+    for sentence in _sentences(text):
+        if not _ON_SCORES.search(sentence):
+            continue
+        said = _passing(sentence, _numbers(scale), scale)
+        by_order = any(
+            re.search(p, sentence, re.I) for form in ("worse", "better", "only", "enough") for p in _FORMS[form]
+        )
+        if said is not None and not by_order:
+            sides.add(-1 if said == "open" else 1)
+    return sides.pop() if len(sides) == 1 else 0
 
 
 def read_threshold(text: str, scale: OutputScale) -> tuple[float | None, str]:
@@ -67,11 +114,13 @@ def read_threshold(text: str, scale: OutputScale) -> tuple[float | None, str]:
         text: All of the prompt.
         scale: Numbers, or numbers as the names of its grades.
     """
+    if scale.kind == "graded" and scale.labels and not _numbers(scale):
+        return _read_on_labels(text, scale.labels)
     numbers = _numbers(scale)
     if not numbers:
         return None, ""
     found: dict[float, str] = {}
-    for sentence in re.split(r"\n|(?<=[.!?;])\s", text):
+    for sentence in _sentences(text):
         said = _named(sentence, numbers, scale) or _passing(sentence, numbers, scale)
         if said is None:
             continue
@@ -80,7 +129,70 @@ def read_threshold(text: str, scale: OutputScale) -> tuple[float | None, str]:
         found[float(said)] = sentence.strip()
     if len(found) > 1:
         return None, next(reversed(found.values()))
+    if not found and (match := _SET_ELSEWHERE.search(text)):
+        return None, text[: match.end() + 40].rpartition("\n")[2].strip()
     return next(iter(found), None), ""
+
+
+def _read_on_labels(text: str, labels: tuple[str, ...]) -> tuple[float | None, str]:
+    """Return the place of the worst label that passes ("A and B are sent out", "only 'fully' is green")."""
+    found: dict[int, str] = {}
+    for clause in (
+        clause
+        for sentence in _sentences(text)
+        for clause in re.split(r";|, (?=(?:but|while|and|aber|und|the others?)\b)", sentence)
+    ):
+        said = _of_labels(clause, labels)
+        if said == "open":
+            return None, clause.strip()
+        if said is not None:
+            found[int(said)] = clause.strip()
+    if len(found) > 1:
+        return None, next(reversed(found.values()))
+    return (float(next(iter(found))), "") if found else (None, "")
+
+
+def _of_labels(clause: str, labels: tuple[str, ...]) -> int | str | None:
+    """Return the threshold of one clause that lets labels pass or fail as its subject; "open" where they are no end."""
+    clause = _with_places(clause, labels)
+    for good, kind in ((True, "passes"), (False, "fails")):
+        words = rf"(?:{_words(kind)})"
+        match = re.search(
+            rf"{_LISTED}(?:\s?[=:→]\s?|\W+(?:\w+\W+){{0,3}}?){words}", clause, re.IGNORECASE
+        ) or re.search(
+            rf"\b{words}\w*\W+(?:(?:is|are|for|at|from|with|only|means|on|an?|the|ist|ab|if|grade|label|verdict)\W+){{0,3}}{_LISTED}",
+            clause,
+            re.IGNORECASE,
+        )
+        if match is None or re.match(rf"\W*{_PLACE}\W*[:=–—-]\s*\S+ \S+ \S+", clause):
+            continue
+        good = good != bool(re.search(rf"(?:{_NOT})", match.group(), re.IGNORECASE))
+        places = sorted({ord(place) - _FIRST_PLACE for place in re.findall(_PLACE, match["all"])})
+        top = len(labels) - 1
+        if good:
+            whole = places == list(range(places[0], top + 1)) or match["up"] or (len(places) == 1 and not match["only"])
+            return places[0] if whole and not match["down"] else "open"
+        whole = places == list(range(places[-1] + 1)) or match["down"] or len(places) == 1
+        return places[-1] + 1 if whole and not match["up"] and places[-1] < top else "open"
+    return None
+
+
+def _with_places(text: str, labels: tuple[str, ...]) -> str:
+    """Return a text in which each label is one letter that stands for its place on the scale."""
+    places = {label.casefold().replace("_", " "): chr(_FIRST_PLACE + place) for place, label in enumerate(labels)}
+    names = "|".join(re.escape(label).replace("_", "[_ ]") for label in sorted(labels, key=len, reverse=True))
+    flags = 0 if any(len(label) == 1 for label in labels) else re.IGNORECASE
+    quote = r"[\"'`*“”„‘’(]{0,3}"
+    return re.sub(
+        rf"(?<![\w-]){quote}({names})[\"'`*“”‘’)]{{0,3}}(?![\w-])",
+        lambda match: places[match[1].casefold().replace("_", " ")],
+        text,
+        flags=flags,
+    )
+
+
+def _sentences(text: str) -> list[str]:
+    return re.split(r"\n|(?<=[.!?;])\s", text)
 
 
 def _numbers(scale: OutputScale) -> list[float]:
@@ -102,9 +214,19 @@ def _named(sentence: str, numbers: list[float], scale: OutputScale) -> str | flo
 
 def _passing(sentence: str, numbers: list[float], scale: OutputScale) -> str | float | None:
     """Return the threshold of one sentence; "open" where it turns the scale round."""
+    if (alone := _ALONE.search(sentence)) and _says(alone["said"]) == (True, False):
+        return "open" if _number(alone) == numbers[0] else _place(_number(alone), numbers, scale)
     passes, fails = _says(sentence)
     if passes == fails:
         return None
+    if several := _SEVERAL.search(sentence):
+        places = [numbers.index(n) for n in (_number(several), float(several["last"])) if n in numbers]
+        if len(places) == 2 and max(places) == len(numbers) - 1 and passes:
+            return _place(numbers[min(places)], numbers, scale)
+        if len(places) == 2 and min(places) == 0 and fails:
+            return _place(numbers[max(places)], numbers, scale, step=1)
+        if len(places) == 2:
+            return "open"
     up = numbers[0] < numbers[-1]
     for form, patterns in _FORMS.items():
         match = next((m for pattern in patterns if (m := re.search(pattern, sentence, re.IGNORECASE))), None)
@@ -115,6 +237,8 @@ def _passing(sentence: str, numbers: list[float], scale: OutputScale) -> str | f
             return None
         if form in ("better", "only"):
             return _place(number, numbers, scale) if passes else None
+        if form == "enough":
+            return _place(number, numbers, scale, step=0 if passes else 1)
         if form == "worse":
             return _place(number, numbers, scale, step=1) if fails else None
         high = form in ("from", "above")

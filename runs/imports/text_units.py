@@ -30,7 +30,7 @@ _ANSWER_HEADING = re.compile(
     re.IGNORECASE,
 )
 _VERB = (
-    r"(?:answer|respond|reply|return|output|print|finish|conclude|close|format|produce|emit|write|end|score"
+    r"(?:answer|respond|reply|return|output|print|finish|conclude|close|format(?!\w*:)|name|produce|emit|write|end|score"
     r"|begin|start"
     r"|antworten?|schreiben?|gib|geben? sie|vergib|wählen?|nenne|liefere|ausgabe|begründen?|beenden?|schließen?"
     r"|erklären?|think"
@@ -62,27 +62,32 @@ _SURELY_ASKS = re.compile(
 _ASKS = re.compile(rf"{_BULLET}{_LEAD}{_VERB}\b", re.IGNORECASE)
 _GRADES = re.compile(rf"{_BULLET}{_LEAD}(?:score|rate|label|assign|use|give|think|explain)\b", re.IGNORECASE)
 _ROLE = re.compile(
-    r"\W*(?:you are|you're|your (?:task|job|role|goal)\b|du bist|sie sind|act as|as an?\b|tu es|vous êtes)",
+    r"\W*(?:你是|您是|请你|あなたは|you are|you're|your (?:task|job|role|goal)\b|du bist|sie sind|act as|as an?\b|tu es"
+    r"|vous êtes)",
     re.IGNORECASE,
 )
 _ABOUT_ANSWER = re.compile(
     r"\bjson\b|\b(?:answer|respond|reply|return|output|antworten?|antwort|option|réponse)\b"
     r"|\b(?:last|first|letzten?|ersten?|single|own) (?:line|zeile)\b|\b(?:explanation|reasoning"
     r"|justification|rationale|rating|critique|begründung"
-    r"|verdict|urteil|digit|number|integer|format|zahl|wort"
-    r"|tags?|one word|step by step|briefly|label|score|grade|note|bewertung|comment|points?|stars?|sterne|punkte)\b",
+    r"|verdict|urteil|digit|punctuation|lower-?case|upper-?case|exactly one|number|integer|format|zahl|wort"
+    r"|tags?|one word|step by step|briefly|label|score|grade|note|bewertung|comment|points?|stars?|sterne|punkte"
+    r"|letters?|buchstaben?|lettre|words?|wort|mot|palabra|emoji)\b",
     re.IGNORECASE,
 )
 _ALWAYS_ANSWER = re.compile(
-    r"\bjson\b|(?:^|:|`)\s*\{\s*[\"'][\w ]+[\"']\s*:|^\s*[\"'][\w ]+[\"']\s*:|\[\[|<(\w+)>[^<>]*</\1>|\bscore is an? "
+    r"\bjson\b|(?:^|:|`)\s*\{\s*[\"'][\w ]+[\"']\s*:|^\s*[\"'][\w ]+[\"']\s*:|\[\["
+    r"|<(\w+)>\s*(?:[^<>\s]+\s*){0,4}</\1>|\bscore is an? "
     r"|\b(?:exactly|strictly)? ?in (?:exactly )?(?:this|the following) (?:form|format)\b|im folgenden format"
-    r"|\b(?:last|first|letzten?|ersten?) (?:line|zeile)\b|\bone of: |\b(?:output|answer|response|reply) format\b"
+    r"|\b(?:last|first|final|letzten?|ersten?) (?:line|zeile)\b"
+    r"|\bline [\"“'`][A-Z]|\[[A-Z]{3,20}\]\s*[<(\[]|\bone of: |\b(?:output|answer|response|reply) format\b"
     r"|^\W*\w+ first, then (?:an? |the )?(?:dash|reason|expla|line|comma|justif|comment)|\bmax(?:imal"
-    r"|imum)?\.? \d+ (?:words|wörter|mots)\b|\bwhere (?:score|\d) (?:is|means)|[\"'`]\w+[\"'`] (?:field|key)\b",
+    r"|imum)?\.? \d+ (?:words|wörter|mots)\b|\bwhere (?:score|\d) (?:is|means)|[\"'`]\w+[\"'`] (?:field|key)\b"
+    r"|请(?:只|仅|直接|最后)?(?:输出|回答|返回|给出|以)|(?:只|仅)输出|出力し|(?:書い|答え|回答し|出力し|返し)てください",
     re.IGNORECASE,
 )
 _LINE_FORM = re.compile(
-    r"\s*[*_]*[A-ZÄÖÜ][\w -]{0,25}[*_]*:[*_]*\s*"
+    r"\s*[\w -]{1,25}:\s*<[^<>]*>\s*$|\s*[*_]*[A-ZÄÖÜ][\w -]{0,25}[*_]*:[*_]*\s*"
     r"(?:[<\[(][^<>\[\]]*[>\])]|\.\.\.|…|[\w-]+ (?:or|oder|\||/) [\w :-]+)\s*\W*$"
 )
 _LEVEL = re.compile(
@@ -129,6 +134,14 @@ class Span:
     end: int
 
 
+_PLAIN_MARKS = str.maketrans("：（）［］【】，。；！？「」『』〈〉《》　｜・、", ':()[][];.;!?""""<><> |-,')
+
+
+def plain_marks(text: str) -> str:
+    """Return a text of the same length with the punctuation of Chinese and Japanese as in English."""
+    return text.translate(_PLAIN_MARKS)
+
+
 def read_units(text: str) -> list[Unit]:
     """Cut a text into units, and say what each is; fields stand in it as `FIELD`."""
     pieces = [piece for line in _lines(text) for piece in _sentences(text, line)]
@@ -155,7 +168,7 @@ def read_units(text: str) -> list[Unit]:
             kind = "answer"
         if kind == "rule" and (_GIVEN.match(words) or (not told and not _ITEM_LINE.match(words))):
             kind = "role"
-        told = told or kind in ("role", "answer") or _ROLE.match(words) is not None
+        told = told or kind in ("role", "answer") or _ROLE.match(words) is not None or _says_more(words)
         if kind != "blank":
             if not in_form:
                 of_labels = _OF_LABELS.search(words) is not None
@@ -167,6 +180,7 @@ def read_units(text: str) -> list[Unit]:
         )
         if unit.kind == "rule" and question and units[at + 1].kind == "answer":  # it asks for the verdict
             units[at] = Unit(start=unit.start, end=unit.end, kind="role")
+    units = _with_answer_after_row(units)
     if not any(unit.kind == "rule" for unit in units):  # one sentence says both what to judge and how
         row = next((unit.start for unit in units if unit.kind == "row"), 0)
         says = [
@@ -178,6 +192,25 @@ def read_units(text: str) -> list[Unit]:
             Unit(start=u.start, end=u.end, kind="rule" if said else u.kind) for u, said in zip(units, says, strict=True)
         ]
     return units
+
+
+def _with_answer_after_row(units: list[Unit]) -> list[Unit]:
+    """Where no words that we know ask for the answer, the few lines after the row do, if rules come before it."""
+    rows = [at for at, unit in enumerate(units) if unit.kind == "row"]
+    if any(unit.kind == "answer" for unit in units) or not rows:
+        return units
+    before = any(unit.kind == "rule" for unit in units[: rows[0]])
+    after = [at for at in range(rows[-1] + 1, len(units)) if units[at].kind in ("rule", "role", "heading")]
+    if not before or not 0 < len(after) <= 3:
+        return units
+    return [
+        Unit(start=unit.start, end=unit.end, kind="answer") if at in after else unit for at, unit in enumerate(units)
+    ]
+
+
+def _says_more(words: str) -> bool:
+    """Whether a line with a field is a sentence, and not the field with its label."""
+    return FIELD in words and len(re.findall(r"[^\W\d_]+", words.partition(FIELD)[0])) > 4
 
 
 def words_on_answer(text: str, units: Sequence[Unit]) -> str:
@@ -266,7 +299,9 @@ def _sentences(text: str, line: Span) -> Iterator[Span]:
     start = line.start
     words = text[line.start : line.end]
     if FIELD not in words and not words.lstrip().startswith(("#", "{", '"')):
-        for match in re.finditer(r"(?<=[.!?:])[\"'”)]?\s+(?=[\"“(]?[A-ZÄÖÜ])", words):
+        for match in re.finditer(
+            r"(?<=[.!?:])[\"'”)]?\s+(?=[\"“(]?[A-ZÄÖÜÉÈÀ¿¡])|(?<=[.!?])(?=[\u3040-\u9fff])", words
+        ):
             before = words[: match.start()]
             if re.fullmatch(r"\s*(?:[-*•]\s*)?\(?\w{1,2}[.)]", before) or before.endswith(
                 (":", "z.B.", "e.g.", "bzw.")

@@ -10,32 +10,15 @@ from ...judges import CRITERIA_PLACE, Example, InputError, JudgePrompt, OutputSc
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart, join_literals
 from .answer_format import reply_clause
 from .convert import fill_fixed
-from .foreign_judge import ForeignJudge, ImportOptions
-from .stated_answer import Question, StatedAnswer, ask_for_order, read_answer
-from .stated_fields import json_fields
-from .stated_labels import in_order
-from .stated_threshold import read_threshold, turned
+from .foreign_judge import AddOptions, ForeignJudge
+from .known_answer import ask_for_threshold, known_answer, with_threshold
+from .stated_answer import Question, StatedAnswer
+from .stated_threshold import stated_threshold
 from .template_syntaxes import our_template
-from .text_units import FIELD, Span, Unit, find_criteria, read_units, words_on_answer
+from .text_units import FIELD, Span, Unit, find_criteria, plain_marks, read_units, words_on_answer
 
 _NAMESPACES = ("item", "sample", "vars", "row", "data", "record", "example", "inputs", "outputs")
 """What stands before the dot of a field in tools that group a row's fields."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddOptions(ImportOptions):
-    """What the user says about a prompt of their own."""
-
-    labels: tuple[str, ...] = ()
-    """The labels of the answer, the worst first."""
-    choice: bool = False
-    """Whether the labels have no order."""
-    threshold: str | None = None
-    """The grade or label from which a row counts as positive."""
-    verdict: str | None = None
-    """The field of a JSON answer that is the verdict."""
-    criteria: str | None = None
-    """The criteria by their words: all of them, or the first and last with `...` between."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,24 +57,20 @@ def understand(judge: ForeignJudge, options: AddOptions) -> Understood:
         )
     names = _names(fields, options.fields, notes)
     text = "".join(FIELD if isinstance(part, Field) else part for part in parts)
-    units = read_units(text)
+    reading = plain_marks(text)
+    units = read_units(reading)
     span = _criteria(text, units, judge, options)
-    asks = words_on_answer(text, units)
-    answer = _answer(judge, asks, text.replace(FIELD, ""), options)
+    asks = words_on_answer(reading, units)
+    reading = reading.replace(FIELD, "")
+    answer = known_answer(judge, asks, reading, options)
     questions = list(answer.questions)
-    scale = _with_threshold(answer.scale, options) if answer.scale else None
+    scale = with_threshold(answer.scale, options) if answer.scale else None
     if scale and options.threshold is None and options.scale is None and judge.scale is None:
-        said, open_words = read_threshold(text.replace(FIELD, ""), scale)
-        if open_words and not options.labels and (other := turned(scale, open_words)):
-            said, still_open = read_threshold(text.replace(FIELD, ""), other)
-            if said is not None and not still_open:
-                notes.append(f"Its lowest number is the best, as it says {open_words!r:.80}.")
-                scale, open_words = other, ""
-        said = judge.threshold if said is None and not open_words else said
-        if said is not None and (scale.kind == "probability" or scale.contains(said)):
+        said, open_words = stated_threshold(reading, judge.beside, scale)
+        if said is not None:
             scale = replace(scale, threshold=said)
         elif open_words and not options.labels:
-            questions.append(_ask_for_threshold(open_words))
+            questions.append(ask_for_threshold(open_words))
     if scale is None and not questions:
         text_of = "on what scale does it answer? (--scale 1..5@4, or --labels FAIL,PASS with the worst first)"
         questions.append(Question("scale", text_of))
@@ -182,47 +161,6 @@ def _criteria(text: str, units: Sequence[Unit], judge: ForeignJudge, options: Ad
 def _trimmed(text: str, span: Span) -> Span:
     words = text[span.start : span.end]
     return Span(start=span.start + len(words) - len(words.lstrip()), end=span.end - len(words) + len(words.rstrip()))
-
-
-def _answer(judge: ForeignJudge, asks: str, whole: str, options: AddOptions) -> StatedAnswer:
-    labels = options.labels
-    if judge.labels and not labels and not options.choice:
-        labels = in_order(judge.labels) or ()
-    verdict = options.verdict or (judge.verdict if judge.verdict in json_fields(asks) else None)
-    answer = read_answer(asks, whole, () if options.choice else labels, verdict)
-    scale, questions = answer.scale, answer.questions
-    if options.choice and not options.labels:
-        raise InputError("--choice needs the labels", hint="--labels A,B,C --choice")
-    if options.choice:
-        scale = OutputScale(kind="choice", labels=options.labels, threshold=1.0)
-    if judge.scale and options.verdict in (None, judge.verdict):
-        scale = judge.scale
-    if options.scale:
-        scale = options.scale
-    if judge.labels and not labels and not options.scale and not options.choice:
-        scale, questions = None, (ask_for_order(judge.labels),)
-    elif scale is not None:
-        questions = tuple(question for question in questions if question.option == "verdict")
-    schema = dict(judge.reply_schema) if judge.reply_schema is not None else answer.reply_schema
-    return replace(answer, scale=scale, questions=questions, reply_schema=schema)
-
-
-def _ask_for_threshold(words: str) -> Question:
-    """Ask from which grade a row passes, where the words do not fit a scale on which more is better."""
-    text = f"which grades pass, as it says {words!r:.80}? (--threshold N, or --labels with the worst first)"
-    return Question("threshold", text)
-
-
-def _with_threshold(scale: OutputScale, options: AddOptions) -> OutputScale:
-    if options.threshold is None:
-        return scale
-    if options.threshold in scale.labels:
-        return replace(scale, threshold=float(scale.labels.index(options.threshold)))
-    try:
-        return replace(scale, threshold=float(options.threshold))
-    except ValueError:
-        known = ", ".join(scale.labels) or f"a number from {scale.low} to {scale.high}"
-        raise InputError(f"the threshold {options.threshold!r} is not on the scale", hint=known) from None
 
 
 def _prompt(

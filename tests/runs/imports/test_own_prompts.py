@@ -16,6 +16,7 @@ from judgewright.judges import (
     Completion,
     InputError,
     JudgePrompt,
+    OutputScale,
     Row,
     Verdict,
     load_prompt,
@@ -189,3 +190,42 @@ def test_prompts_by_somebody_else(case: dict[str, Any]) -> None:
     assert {name: list(value) if isinstance(value, tuple) else value for name, value in told.items()} == case["scale"]
     assert [score(found.prompt, reply) for reply, _ in case["answers"]] == [grade for _, grade in case["answers"]]
     assert [score(found.prompt, reply) for reply in case.get("unread", ())] == [None] * len(case.get("unread", ()))
+
+
+FORMS: list[dict[str, Any]] = [
+    case
+    for path in sorted((FOLDER / "forms").glob("*.yaml"))
+    for case in yaml.safe_load(path.read_text(encoding="utf-8"))
+]
+
+
+def in_short(scale: OutputScale) -> str:
+    """Write a scale as the tables in `forms` do."""
+    if scale.kind in ("probability", "choice"):
+        return " ".join(("prob" if scale.kind == "probability" else "choice", ",".join(scale.labels))).strip()
+    if len(scale.labels) > 20:
+        return f"{scale.labels[0]}..{scale.labels[-1]}"
+    return "<".join(scale.labels) or ("bit" if scale.kind == "binary" else f"{scale.low}..{scale.high}")
+
+
+@pytest.mark.parametrize("case", FORMS, ids=[case["name"] for case in FORMS])
+def test_forms_of_prompts(case: dict[str, Any], tmp_path: Path) -> None:
+    """What the words say is read without a hint, and what they leave open is asked and never guessed."""
+    path = tmp_path / (case["name"] + case.get("ext", ".txt"))
+    path.write_text(case["text"], encoding="utf-8")
+    if "refused" in case:
+        with pytest.raises(InputError, match=case["refused"]):
+            read_own_prompt(path)
+        return
+    found = understand(read_own_prompt(path), AddOptions())
+    assert [question.option for question in found.questions] == ([case["asks"]] if "asks" in case else [])
+    if found.prompt is None:
+        return
+    scale = found.prompt.scale
+    assert (set(found.prompt.inputs), in_short(scale)) == (set(case["inputs"]), case["scale"])
+    if "from" in case:
+        least = scale.labels[int(scale.threshold)] if scale.labels else scale.threshold
+        assert least == case["from"]
+    assert case.get("criteria", "") in found.prompt.criteria
+    assert [other for other in case.get("others", ()) if other in found.prompt.criteria] == []
+    assert [score(found.prompt, reply) for reply, _ in case["answers"]] == [grade for _, grade in case["answers"]]

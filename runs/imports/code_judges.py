@@ -1,0 +1,240 @@
+"""Judges that Python code builds as objects of a tool: DeepEval's GEval, Ragas' prompts and critics, MLflow's judges.
+
+Their criteria and fields stand in arguments and classes; the file is parsed, and nothing of it is run.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ...judges import InputError, OutputScale
+from ..exports.template_parts import Field, TemplateMessage, TemplatePart, join_literals
+from .code_strings import constants_of, python_parts
+from .python_facts import strings_of
+from .template_syntaxes import read_double_brace
+
+_GEVAL_NOTE = (
+    "DeepEval's own words round criteria and steps are not here: a sentence of Judgewright's asks for the score."
+)
+_REPLY = {"reason": "text", "score": "score"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeJudge:
+    """A judge built in code: what `ForeignJudge` takes."""
+
+    tool: str
+    messages: tuple[TemplateMessage, ...]
+    criteria: str = ""
+    scale: OutputScale | None = None
+    labels: tuple[str, ...] = ()
+    reply_schema: Mapping[str, str] | None = None
+    notes: tuple[str, ...] = ()
+
+
+def read_code_judge(text: str, wanted: str | None) -> CodeJudge | None:
+    """Return the judge that a Python file builds; None where it builds none.
+
+    Args:
+        text: The file, which parses.
+        wanted: The variable, class or `name=` of the one to take, of several.
+
+    Raises:
+        InputError: It builds several, or one whose words cannot be told.
+    """
+    tree = ast.parse(text)
+    named = constants_of(tree)
+    found: dict[str, CodeJudge] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            kind = ast.unparse(node.func).rpartition(".")[2]
+            given = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
+            name = next((name for name, value in named.items() if value is node), "") or _text(given.get("name"), named)
+            name = name or f"line {node.lineno}"
+            if kind == "GEval" and given.keys() & {"criteria", "evaluation_steps"}:
+                found[name] = _geval(given, named, node.lineno)
+            elif kind == "AspectCritic" and "definition" in given:
+                found[name] = _critic(given, named)
+            elif kind == "make_judge" and "instructions" in given:
+                found[name] = _make_judge(given, named, tree)
+        elif isinstance(node, ast.ClassDef) and (judge := _pydantic_prompt(node, tree, named)):
+            found[node.name] = judge
+    if wanted is not None:
+        return found.get(wanted)
+    if len(found) > 1:
+        raise InputError(f"it builds several judges: {', '.join(found)}", hint="say which with --string NAME")
+    return next(iter(found.values()), None)
+
+
+def _text(node: ast.expr | None, named: Mapping[str, ast.expr]) -> str:
+    """Return a constant text; empty where it is none."""
+    parts = python_parts(node, dict(named)) if node is not None else ()
+    return "".join(part if isinstance(part, str) else f"{{{part.name}}}" for part in parts).strip()
+
+
+def _texts(node: ast.expr | None, named: Mapping[str, ast.expr]) -> list[str]:
+    if isinstance(node, ast.Name):
+        node = named.get(node.id)
+    return [_text(item, named) for item in node.elts] if isinstance(node, ast.List | ast.Tuple) else []
+
+
+def _number(node: ast.expr | None, named: Mapping[str, ast.expr]) -> float | None:
+    if isinstance(node, ast.Name):
+        node = named.get(node.id)
+    value = node.value if isinstance(node, ast.Constant) else None
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _geval(given: Mapping[str, ast.expr], named: Mapping[str, ast.expr], line: int) -> CodeJudge:
+    """Read DeepEval's GEval: it grades from 0 to 10 and compares a tenth of that with its threshold, .5 by default."""
+    criteria, steps = _text(given.get("criteria"), named), _texts(given.get("evaluation_steps"), named)
+    words = [criteria] if criteria else []
+    if steps:
+        words.append("\n".join(f"{number}. {step}" for number, step in enumerate(steps, start=1)))
+    rubric = given.get("rubric")
+    rubric = named.get(rubric.id) if isinstance(rubric, ast.Name) else rubric
+    if isinstance(rubric, ast.List):
+        words.append("\n".join(filter(None, (_rubric(item, named) for item in rubric.elts))))
+    params = given.get("evaluation_params")
+    params = named.get(params.id) if isinstance(params, ast.Name) else params
+    names = [node.attr.lower() for node in getattr(params, "elts", []) if isinstance(node, ast.Attribute)]
+    if not words or not names:
+        raise InputError(
+            f"line {line}: of this GEval the criteria or evaluation_params cannot be told without running it"
+        )
+    strict = isinstance(mode := given.get("strict_mode"), ast.Constant) and mode.value is True
+    share = 1.0 if strict else (_number(given["threshold"], named) if "threshold" in given else 0.5)
+    if share is None:
+        raise InputError(f"line {line}: the threshold of this GEval cannot be told", hint="write it as a number")
+    least = -(-round(share * 1000) // 100)  # the first whole grade that reaches it
+    return CodeJudge(
+        tool="DeepEval's GEval",
+        messages=_messages("\n\n".join(words), names),
+        criteria="\n\n".join(words),
+        scale=OutputScale(low=0, high=10, threshold=float(least)),
+        reply_schema=_REPLY,
+        notes=(_GEVAL_NOTE,),
+    )
+
+
+def _rubric(node: ast.expr, named: Mapping[str, ast.expr]) -> str:
+    if not isinstance(node, ast.Call):
+        return ""
+    given = {keyword.arg: keyword.value for keyword in node.keywords}
+    ends = given.get("score_range")
+    numbers = [_number(end, named) for end in ends.elts] if isinstance(ends, ast.Tuple) else []
+    if len(numbers) != 2 or None in numbers:
+        return ""
+    low, high = (f"{number:g}" for number in numbers if number is not None)
+    return f"{low if low == high else f'{low} to {high}'}: {_text(given.get('expected_outcome'), named)}"
+
+
+def _critic(given: Mapping[str, ast.expr], named: Mapping[str, ast.expr]) -> CodeJudge:
+    """Read Ragas' AspectCritic, which answers 1 where its definition holds."""
+    definition = _text(given["definition"], named)
+    return CodeJudge(
+        tool="Ragas' AspectCritic",
+        messages=_messages(definition, ["user_input", "response"]),
+        criteria=definition,
+        reply_schema={"reason": "text", "verdict": "score"},
+        notes=("Of the fields that Ragas can show, user_input and response are here.",),
+    )
+
+
+def _make_judge(given: Mapping[str, ast.expr], named: Mapping[str, ast.expr], tree: ast.Module) -> CodeJudge:
+    """Read MLflow's make_judge; how to answer stands in no words of its own, MLflow adds them."""
+    text = "".join(
+        part if isinstance(part, str) else f"{{{{{part.name}}}}}"
+        for part in python_parts(given["instructions"], dict(named))
+    )
+    values = given.get("feedback_value_type")
+    kind = ast.unparse(values) if values is not None else "str"
+    return CodeJudge(
+        tool="MLflow's make_judge",
+        messages=(TemplateMessage(role="user", parts=read_double_brace(text.strip())),),
+        labels=strings_of(tree, values) if values is not None else (),
+        scale=OutputScale(kind="binary", labels=("false", "true"), threshold=1.0) if kind == "bool" else None,
+        reply_schema={"result": "score", "rationale": "text"},
+        notes=("How to answer stands in words of Judgewright: MLflow adds them only when it asks.",),
+    )
+
+
+def _pydantic_prompt(node: ast.ClassDef, tree: ast.Module, named: Mapping[str, ast.expr]) -> CodeJudge | None:
+    """Read a class of Ragas' PydanticPrompt: instruction, the fields of its input model, and its examples."""
+    base = next(
+        (b for b in node.bases if isinstance(b, ast.Subscript) and "PydanticPrompt" in ast.unparse(b.value)), None
+    )
+    if base is None or not isinstance(base.slice, ast.Tuple):
+        return None
+    own = {name: value for item in node.body for name, value in _assignment(item)}
+    instruction = _text(own.get("instruction"), named)
+    model = next(
+        (n for n in ast.walk(tree) if isinstance(n, ast.ClassDef) and n.name == ast.unparse(base.slice.elts[0])), None
+    )
+    names = (
+        [item.target.id for item in model.body if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)]
+        if model
+        else []
+    )
+    if not instruction or not names:
+        raise InputError(f"line {node.lineno}: the instruction or input model of {node.name} cannot be told")
+    turns: list[TemplateMessage] = []
+    examples = own.get("examples")
+    notes = ("Ragas' own words round the instruction are not here.",)
+    for item in getattr(examples, "elts", []):
+        pair = [_arguments(call) for call in item.elts] if isinstance(item, ast.Tuple) else []
+        if len(pair) != 2 or not all(pair) or set(pair[0]) != set(names):
+            notes = (*notes, "Its examples are not here: not all of them are plain constants.")
+            turns = []
+            break
+        shown = tuple(str(pair[0][part.name]) if isinstance(part, Field) else part for part in _row(names))
+        turns.append(TemplateMessage(role="user", parts=("".join(shown),)))
+        turns.append(TemplateMessage(role="assistant", parts=(json.dumps(pair[1], ensure_ascii=False),)))
+    return CodeJudge(
+        tool="Ragas' PydanticPrompt",
+        messages=(
+            TemplateMessage(role="system", parts=(instruction,)),
+            *turns,
+            TemplateMessage(role="user", parts=_row(names)),
+        ),
+        notes=notes,
+    )
+
+
+def _assignment(node: ast.stmt) -> list[tuple[str, ast.expr]]:
+    if isinstance(node, ast.Assign):
+        return [(target.id, node.value) for target in node.targets if isinstance(target, ast.Name)]
+    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
+        return [(node.target.id, node.value)]
+    return []
+
+
+def _arguments(node: ast.expr) -> dict[str, Any]:  # Any: a constant of Python
+    if not isinstance(node, ast.Call):
+        return {}
+    values = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
+    if not all(isinstance(value, ast.Constant) for value in values.values()):
+        return {}
+    return {name: value.value for name, value in values.items() if isinstance(value, ast.Constant)}
+
+
+def _messages(words: str, names: list[str]) -> tuple[TemplateMessage, ...]:
+    return _one("user", [f"{words}\n\n", *_row(names)])
+
+
+def _one(role: Literal["system", "user"], parts: list[TemplatePart]) -> tuple[TemplateMessage, ...]:
+    return (TemplateMessage(role=role, parts=join_literals(parts)),)
+
+
+def _row(names: list[str]) -> tuple[TemplatePart, ...]:
+    """Return the fields, each under its name."""
+    parts: list[TemplatePart] = []
+    for name in names:
+        label = re.sub(r"_", " ", name).capitalize()
+        parts += [f"\n\n{label}:\n" if parts else f"{label}:\n", Field(name)]
+    return join_literals(parts)

@@ -1,0 +1,154 @@
+"""What a file says of a judge beside its prompt: comments, labels, thresholds, and the schema of its answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ...judges import OutputScale
+
+PASSES = re.compile(
+    r"pass(?!word)|(?:^|_|is)ok(?:$|_|[A-Z])|accept|keep|kept|approv|good|publish|success|green|ship|release|deliver"
+    r"|akzept|acept|aprob|bestanden|gut|positive|is_?correct|is_?right",
+    re.IGNORECASE,
+)
+"""Names of what is true where a row passes."""
+FAILS = re.compile(
+    r"fail|flag|block|reject|(?:^|_|is)bad|hide|hidden|escalat|hallucinat|violat|unsafe|durchgefallen|alert|needs_|review",
+    re.IGNORECASE,
+)
+THRESHOLD_NAME = re.compile(
+    r"(?:^|_)(?:threshold|thresh|cut_?off|pass_?mark|passing_?(?:score|grade)|min(?:imum)?_?(?:score|grade|rating)"
+    r"|(?:score|grade)_?min|pass_?from|pass_?at|schwelle|schwellenwert|umbral|seuil)$",
+    re.IGNORECASE,
+)
+"""Names of a threshold in code; `minScore` is read as `min_Score`."""
+VERDICT_NAME = re.compile(
+    r"^(?:\w*_)?(?:score|grade|rating|points?|stars?|verdict|label|outcome|result|decision|value|judge?ment|punkte|note"
+    r"|bewertung|urteil|mark|level|veredicto|puntuacion|nota)$",
+    re.IGNORECASE,
+)
+LABEL_LISTS = re.compile(
+    r"^(?:rails|choices|labels|classes|categories|allowed_values|feedback_value_type|verdicts|options|grades|ratings"
+    r"|choice_strings)$",
+    re.IGNORECASE,
+)
+LABEL_SCORES = re.compile(
+    r"(?:choice_?scores|label_?to_?score|score_?map|scores?|grade_?to_?score|points|choices)$", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """A verdict that code compares with a number or labels."""
+
+    operator: str
+    """`>=`, `>`, `<=`, `<`, or `in`."""
+    number: float = 0.0
+    labels: tuple[str, ...] = ()
+    passes: bool | None = None
+    """Whether the comparison is true for a row that passes; None where the code does not say."""
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileFacts:
+    """What a file says beside its prompt."""
+
+    comments: str = ""
+    thresholds: tuple[float, ...] = ()
+    """The numbers that it gives the name of a threshold."""
+    elsewhere: str = ""
+    """The code by which it takes a threshold from somewhere else."""
+    compared: tuple[Compared, ...] = ()
+    labels: tuple[str, ...] = ()
+    numbers: tuple[float, ...] = ()
+    """The grades that it names as such."""
+    scores: Mapping[str, float] = field(default_factory=dict[str, float])
+    """The number that it gives each label."""
+    answer_fields: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The fields of the JSON that it asks the endpoint for, each with what it says of it."""
+
+
+NO_FACTS = FileFacts()
+
+
+def ordered_by_scores(labels: Sequence[str], scores: Mapping[str, float]) -> tuple[str, ...] | None:
+    """Return labels with the worst first by the numbers that the file gives them; None where it gives them none."""
+    if not labels or set(labels) != set(scores) or len(set(scores.values())) != len(scores):
+        return None
+    return tuple(sorted(labels, key=lambda label: scores[label]))
+
+
+def threshold_in_code(facts: FileFacts, scale: OutputScale) -> tuple[float | None, str]:
+    """Return the grade of the scale from which a row passes, by the file's code, and the code that leaves it open."""
+    if scale.kind not in ("graded", "probability"):
+        return None, ""
+    found: set[float] = set()
+    for number in facts.thresholds:
+        place = _place(number, scale)
+        if place is None:
+            return None, f"a threshold of {number:g}"
+        found.add(place)
+    for compared in facts.compared:
+        place = _of_labels(compared, scale) if compared.labels else _of_number(compared, scale)
+        if place == "open":
+            return None, compared.code
+        if place is not None:
+            found.add(float(place))
+    if len(found) > 1:
+        return None, "several thresholds in its code"
+    if found:
+        return found.pop(), ""
+    return None, facts.elsewhere
+
+
+def _grades(scale: OutputScale) -> list[float]:
+    if not scale.labels:
+        return list(scale.levels)
+    plain = all(re.fullmatch(r"-?[0-9.]+", label) for label in scale.labels)
+    return [float(label) for label in scale.labels] if plain else []
+
+
+def _place(number: float, scale: OutputScale, step: int = 0) -> float | None:
+    """Return the grade for a number, so many steps better; None where it is none of the scale's."""
+    if scale.kind == "probability":
+        return number if 0.0 < number <= 1.0 and not step else None
+    grades = _grades(scale)
+    if number not in grades or grades.index(number) + step >= len(grades):
+        return None
+    at = grades.index(number) + step
+    return float(at) if scale.labels else grades[at]
+
+
+def _of_number(compared: Compared, scale: OutputScale) -> float | str | None:
+    grades = _grades(scale) or [0.0, 1.0]
+    low, high = min(grades), max(grades)
+    if compared.operator == "in" or not low <= compared.number <= high:
+        return None
+    if compared.passes is None:
+        return "open" if low < compared.number < high else None
+    rises = grades[0] < grades[-1]
+    upward = compared.operator in (">=", ">")
+    if (upward == compared.passes) != rises:
+        return "open"
+    itself = (compared.operator in (">=", "<=")) == compared.passes
+    place = _place(compared.number, scale, 0 if itself else 1)
+    return "open" if place is None else place
+
+
+def _of_labels(compared: Compared, scale: OutputScale) -> float | str | None:
+    if not scale.labels or len(scale.labels) < 3:
+        return None
+    folded = [label.casefold() for label in scale.labels]
+    places = sorted(folded.index(label.casefold()) for label in compared.labels if label.casefold() in folded)
+    if not places:
+        return None
+    if compared.passes is None:
+        return "open"
+    if compared.passes and places == list(range(places[0], len(folded))):
+        return float(places[0])
+    if not compared.passes and places == list(range(places[-1] + 1)) and places[-1] + 1 < len(folded):
+        return float(places[-1] + 1)
+    return "open"

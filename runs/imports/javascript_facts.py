@@ -1,0 +1,115 @@
+"""What a JavaScript or TypeScript file says of a judge beside its prompt; the file is searched, and nothing is run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .file_facts import FAILS, LABEL_LISTS, LABEL_SCORES, PASSES, THRESHOLD_NAME, VERDICT_NAME, Compared, FileFacts
+
+_STRING = r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\""
+_COMMENT = re.compile(rf"{_STRING}|`(?:[^`\\]|\\.)*`|//(?P<line>[^\n]*)|/\*(?P<block>.*?)\*/", re.DOTALL)
+_NUMBER = r"-?\d+(?:\.\d+)?"
+_SET = re.compile(r"(?P<name>[A-Za-z_$][\w$]*)\s*(?::\s*number\s*)?[=:]\s*(?P<value>[^\n;,]+)")
+_COMPARED = re.compile(
+    rf"(?P<left>[\w$.?\[\]()'\"]*?[\w$\])])\s*(?P<operator>>=|<=|>|<|===?)\s*(?P<right>{_NUMBER}|{_STRING}|[A-Z][A-Z0-9_]+)"
+)
+_LIST = re.compile(
+    rf"(?P<name>[A-Za-z_$][\w$]*)\s*(?::[^=\n]*)?[=:]\s*(?:new Set\(|z\.enum\(|z\.array\(|Object\.freeze\()?\s*"
+    rf"\[(?P<all>\s*(?:{_STRING})(?:\s*,\s*(?:{_STRING}))*\s*,?\s*)\]"
+)
+_UNION = re.compile(
+    rf"(?P<name>[A-Za-z_$][\w$]*)\s*\??\s*[=:]\s*\|?\s*(?P<all>(?:{_STRING})(?:\s*\|\s*(?:{_STRING}))+)"
+)
+_MAP = re.compile(
+    rf"(?P<name>[A-Za-z_$][\w$]*)\s*(?::[^=\n]*)?[=:]\s*\{{(?P<all>(?:\s*['\"]?[\w -]+['\"]?\s*:\s*{_NUMBER}\s*,?)+)\}}"
+)
+_DECLARED = re.compile(r"(?:(?:const|let|var|function)\s+)?([A-Za-z_$][\w$]*)\s*(?::[^=\n]*)?(?:=(?!=)|\(|:)")
+
+
+def javascript_facts(text: str) -> FileFacts:
+    """Search a JavaScript or TypeScript file."""
+    comments = "\n".join(
+        (match["line"] or match["block"] or "").strip(" */")
+        for match in _COMMENT.finditer(text)
+        if match["line"] or match["block"]
+    )
+    code = _COMMENT.sub(lambda match: match.group() if match.group()[0] in "'\"" else " ", text)
+    thresholds: dict[float, None] = {}
+    constants: dict[str, float] = {}
+    elsewhere = ""
+    for match in _SET.finditer(code):
+        value = match["value"].strip(" )}")
+        number = float(value) if re.fullmatch(_NUMBER, value) else None
+        if number is not None:
+            constants[match["name"]] = number
+        if THRESHOLD_NAME.search(_snake(match["name"])):
+            if number is not None:
+                thresholds[number] = None
+            elif re.search(r"env|config|settings|await|\(", value):
+                elsewhere = match.group()
+    labels, scores = _labels(code)
+    return FileFacts(
+        comments=comments,
+        thresholds=tuple(thresholds),
+        elsewhere="" if thresholds else elsewhere,
+        compared=tuple(_compared(code, constants)),
+        labels=labels,
+        scores=scores,
+    )
+
+
+def _compared(code: str, constants: dict[str, float]) -> Iterator[Compared]:
+    for match in _COMPARED.finditer(code):
+        names = re.findall(r"[A-Za-z_$][\w$]*", match["left"])
+        right = match["right"]
+        if not names or not any(VERDICT_NAME.search(_snake(name)) for name in names[-2:]):
+            continue
+        number = float(right) if re.fullmatch(_NUMBER, right) else constants.get(right)
+        labels = (right[1:-1],) if right[0] in "'\"" else ()
+        operator = match["operator"] if not match["operator"].startswith("=") else "in"
+        if (number is None and not labels) or (number is not None and operator == "in"):
+            continue
+        passes = _passes(code[: match.start()])
+        if passes is None and operator != "in" and THRESHOLD_NAME.search(_snake(right)):
+            passes = operator in (">=", ">")
+        yield Compared(operator=operator, number=number or 0.0, labels=labels, passes=passes, code=match.group())
+    for match in _LIST.finditer(code):
+        if PASSES.search(match["name"]) and not FAILS.search(match["name"]):
+            yield Compared(operator="in", labels=_strings(match["all"]), passes=True, code=match.group())
+
+
+def _passes(before: str) -> bool | None:
+    """Return whether what follows is true where a row passes, by the last name that something is given to."""
+    line = before[-160:]
+    names = [match[1] for match in _DECLARED.finditer(line)]
+    turned = line.rstrip().endswith("!(") or re.search(r"!\s*$", line) is not None
+    for name in reversed(names):
+        if FAILS.search(name):
+            return turned
+        if PASSES.search(name):
+            return not turned
+    return None
+
+
+def _labels(code: str) -> tuple[tuple[str, ...], dict[str, float]]:
+    labels: tuple[str, ...] = ()
+    scores: dict[str, float] = {}
+    for match in (*_LIST.finditer(code), *_UNION.finditer(code)):
+        name = match["name"]
+        if name != "role" and (LABEL_LISTS.search(name) or VERDICT_NAME.search(_snake(name))):
+            found = _strings(match["all"])
+            labels = found if len(found) > 1 else labels
+    for match in _MAP.finditer(code):
+        if LABEL_SCORES.search(_snake(match["name"])):
+            pairs = re.findall(rf"['\"]?([\w -]+?)['\"]?\s*:\s*({_NUMBER})", match["all"])
+            scores = {key.strip(): float(number) for key, number in pairs}
+    return labels or tuple(scores), scores
+
+
+def _strings(text: str) -> tuple[str, ...]:
+    return tuple(item[1:-1] for item in re.findall(_STRING, text))
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)

@@ -1,0 +1,78 @@
+"""What is known of a prompt's answer: by its own words, by its file beside them, and by what the user says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...judges import InputError, OutputScale
+from .file_facts import FileFacts, ordered_by_scores
+from .foreign_judge import AddOptions, ForeignJudge
+from .stated_answer import Question, StatedAnswer, ask_for_order, named_scale, read_answer
+from .stated_fields import json_fields
+from .stated_labels import in_order
+from .stated_scale import of_numbers
+
+
+def known_answer(judge: ForeignJudge, asks: str, whole: str, options: AddOptions) -> StatedAnswer:
+    labels, facts = options.labels, judge.beside
+    if judge.labels and not labels and not options.choice:
+        labels = in_order(judge.labels) or ordered_by_scores(judge.labels, facts.scores) or ()
+    schema_beside = bool(facts.answer_fields) and judge.reply_schema is None and not json_fields(asks)
+    if schema_beside:
+        asks += "\nJSON: {" + ", ".join(f'"{name}": {said}' for name, said in facts.answer_fields.items()) + "}"
+    verdict = options.verdict or (judge.verdict if judge.verdict in json_fields(asks) else None)
+    answer = read_answer(asks, whole, () if options.choice else labels, verdict)
+    scale, questions = answer.scale, answer.questions
+    if scale is None and facts.numbers and not labels and not judge.labels:
+        scale, questions = of_numbers(facts.numbers), ()
+    if facts.labels and not labels and not judge.labels and all(q.option != "verdict" for q in questions):
+        scale, questions = _with_labels_beside(scale, questions, facts)
+    if options.choice and not options.labels:
+        raise InputError("--choice needs the labels", hint="--labels A,B,C --choice")
+    if options.choice:
+        scale = OutputScale(kind="choice", labels=options.labels, threshold=1.0)
+    if judge.scale and options.verdict in (None, judge.verdict):
+        scale = judge.scale
+    if options.scale:
+        scale = options.scale
+    if judge.labels and not labels and not options.scale and not options.choice:
+        scale, questions = None, (ask_for_order(judge.labels),)
+    elif scale is not None:
+        questions = tuple(question for question in questions if question.option == "verdict")
+    schema = dict(judge.reply_schema) if judge.reply_schema is not None else answer.reply_schema
+    told = answer.told and not schema_beside
+    return replace(answer, scale=scale, questions=questions, reply_schema=schema, told=told)
+
+
+def _with_labels_beside(
+    scale: OutputScale | None, questions: tuple[Question, ...], facts: FileFacts
+) -> tuple[OutputScale | None, tuple[Question, ...]]:
+    """Return the scale with the labels that the file names beside the prompt, or the question for their order."""
+    labels = facts.labels
+    ordered = ordered_by_scores(labels, facts.scores) or in_order(labels)
+    if scale is None:
+        return (named_scale(ordered), ()) if ordered else (None, (ask_for_order(labels),))
+    if {label.casefold() for label in scale.labels} == {label.casefold() for label in labels}:
+        by_scores = ordered_by_scores(labels, facts.scores)
+        return (named_scale(by_scores) if by_scores else scale), questions
+    if scale.labels and all(label.casefold() not in {other.casefold() for other in scale.labels} for label in labels):
+        return scale, questions  # labels of something else in the file
+    return (None, (ask_for_order(labels),)) if scale.labels else (scale, questions)
+
+
+def ask_for_threshold(words: str) -> Question:
+    """Ask from which grade a row passes, where the words do not fit a scale on which more is better."""
+    text = f"which grades pass, as it says {words!r:.80}? (--threshold N, or --labels with the worst first)"
+    return Question("threshold", text)
+
+
+def with_threshold(scale: OutputScale, options: AddOptions) -> OutputScale:
+    if options.threshold is None:
+        return scale
+    if options.threshold in scale.labels:
+        return replace(scale, threshold=float(scale.labels.index(options.threshold)))
+    try:
+        return replace(scale, threshold=float(options.threshold))
+    except ValueError:
+        known = ", ".join(scale.labels) or f"a number from {scale.low} to {scale.high}"
+        raise InputError(f"the threshold {options.threshold!r} is not on the scale", hint=known) from None
