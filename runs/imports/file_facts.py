@@ -10,7 +10,7 @@ from ...judges import OutputScale
 
 PASSES = re.compile(
     r"pass(?!word)|(?:^|_|is)ok(?:$|_|[A-Z])|accept|keep|kept|approv|good|publish|success|green|ship|release|deliver"
-    r"|akzept|acept|aprob|bestanden|gut|positive|is_?correct|is_?right",
+    r"|admit|allow|enough|ready|should_(?:send|publish|ship|show)|akzept|acept|aprob|bestanden|gut|positive|is_?correct|is_?right",
     re.IGNORECASE,
 )
 """Names of what is true where a row passes."""

@@ -17,6 +17,7 @@ from .stated_labels import (
     read_defined,
     read_labels,
     read_lettered,
+    read_shown,
 )
 from .stated_marks import names_verdict, place_of, read_mark
 from .stated_scale import NUMBER, as_number, of_numbers, read_count, read_levels, read_numbers
@@ -96,7 +97,7 @@ def _prose_scale(answer: str, whole: str) -> tuple[StatedLabels | None, OutputSc
     numbers = numbers or read_levels(whole) or read_numbers(whole, cued=True) or read_count(whole)
     if numbers:
         return None, numbers, ()
-    if stated := read_defined(whole, answer):
+    if stated := read_shown(whole) or read_defined(whole, answer):
         return stated, *_label_scale(stated.labels, whole)
     for labels in defined_in_capitals(whole):
         return StatedLabels(labels=labels), None, (ask_for_order(labels),)

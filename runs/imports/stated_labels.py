@@ -22,7 +22,7 @@ _NEGATION = re.compile(
     r"(?:not|nicht|non|no|kein|keine|never)[ _-]+|(?:un|in|im|ir|il|dis|non|nicht)(?=\w{3})", re.IGNORECASE
 )
 _Q = r"[\"'`“”„‘’*_]{0,3}"
-_OR = r"\s*(?:,?\s*\b(?:or|oder|and|und|ou|o|et|y|bzw\.)\b|[,/|、]|または|もしくは|或者|或|还是)\s*"
+_OR = r"\s*(?:,?\s*\b(?:or|oder|and|und|ou|o|oppure|et|y|bzw\.)\b|[,/|、]|または|もしくは|或者|或|还是)\s*"
 _WORD = r"[^\W\d_][\w+-]*"
 _CAPS = r"[A-ZÄÖÜ][A-ZÄÖÜ_-]+(?: [A-ZÄÖÜ][A-ZÄÖÜ_-]+){0,2}"
 _QUOTED = r"[\"'`“„‘*]{1,3}(?:[^\"'`“”„‘’*\n:]{1,40}?: ?)?([^\"'`“”„‘’*\n:,]{1,40}?)[\"'`“”’*]{1,3}"
@@ -40,7 +40,7 @@ _LISTED_AFTER = (
     (
         r"(?:one of|(?:pick|choose|select|wähle) (?:exactly )?(?:one|eine[sn]?)"
         r"|either|the following|(?:labels?|class(?:es)?|categor(?:y|ies)|options?|words?|values?"
-        r"|kategorien?|eines|entweder)"
+        r"|kategorien?|eines|entweder|parola|palabra|palavra|woord|mot)"
         r"(?: \([^()\n]*\))?)"
         r"(?: (?:these|the following|the|labels?|words?|values?|options?|classes|categories|is|are|of|von|der))*"
         r"(?:, in [\w -]+,)?:?",
@@ -87,6 +87,13 @@ _CONDITIONED = re.compile(
     rf"\b(?P<one>{_CAPS}){_Q} (?:if|when|wenn|falls|si) [^.\n]{{1,120}}?[,;.] ?(?:or |and |oder |und |ou |o )?"
     rf"{_Q}(?P<two>{_CAPS}){_Q} (?:if|when|wenn|falls|si|otherwise|sonst|sinon)\b"
 )
+_CASE = re.compile(
+    r"\b(?:reply|answer|respond|output|print|return|write|say|antworte|schreibe?|réponds|écris|responde"
+    r"|escribe)(?: with| mit| con| par)?:? "
+    r"[\"'`“]([^\"'`”\n]{1,20})[\"'`”]",
+    re.IGNORECASE,
+)
+"""A label that each of two cases has to be answered with."""
 _NO_KEY = re.compile(
     r"one of|choose|wähle|eines|option|labels?$|following|antworte|output|values?|reply|respond|return|\bline\b"
     r"|\bzeile\b|\bligne\b"
@@ -126,7 +133,7 @@ _ABSTAINS = re.compile(
     r"attempt|enough|unknown|unclear|n/?a\b|unsure|cannot|undetermin|unverif|applicable|skip|unklar|invalid"
 )
 _DEGREE = re.compile(
-    r"strong|full|part|complete|somewhat|slight|very|mostly|highly|minor|major|total|neither|weak|voll|teil"
+    r"with|almost|nearly|needs|strong|full|part|complete|somewhat|slight|very|mostly|highly|minor|major|total|neither|weak|voll|teil"
     r"|parcial|partiel|algo|muy|très|peu|plut[oô]t|bedingt|condition|eher|sehr|überhaupt|quite"
 )
 
@@ -148,6 +155,9 @@ def read_labels(text: str) -> StatedLabels | None:
         labels = _distinct(inner if len(inner) > 1 else re.split(r"\s*(?:[|/]|\bor\b)\s*", inner[0]))
         if len(labels) > 1 and not all(re.fullmatch(r"-?[\d.]+", label) for label in labels):
             return StatedLabels(labels=labels, mark=f"<{tag}>...</{tag}>")
+    cases = _distinct(_CASE.findall(text))
+    if len(cases) == 2 and not set(_words(cases)).intersection(answer_words("no_labels")):
+        return StatedLabels(labels=cases)
     brackets = _distinct(BRACKETS.findall(text))
     if len(brackets) > 1 and not any(re.fullmatch(r"[\d.]+", label) for label in brackets):
         return StatedLabels(labels=brackets, mark="[[...]]")
@@ -217,7 +227,17 @@ def _defined(text: str) -> list[tuple[str, ...]]:
 
 def defined_in_capitals(text: str) -> list[tuple[str, ...]]:
     """Return the labels of lines that explain a word in capitals each, whether their words tell an order or not."""
-    return [labels for labels in _defined(text) if _are_labels(labels) and all(label.isupper() for label in labels)]
+    plain = re.sub(r"(?m)^.*:[ \t]*[<\[({\"'].*$", "", text)  # a line of the answer's form
+    return [labels for labels in _defined(plain) if _are_labels(labels) and all(label.isupper() for label in labels)]
+
+
+def read_shown(text: str) -> StatedLabels | None:
+    """Read the labels of examples in a text that ends with their key: `Relevant: Yes`, ..., `Relevant:`."""
+    match = re.search(r"(?:^|\n)[ \t]*([^\W\d_][\w ]{0,30}):\s*$", text)
+    if match is None:
+        return None
+    labels = _distinct(re.findall(rf"(?m)^[ \t]*{re.escape(match[1])}:[ \t]+([^\W\d][\w -]{{0,24}})[ \t]*$", text))
+    return StatedLabels(labels=labels, mark=f"{match[1]}: ...") if _are_labels(labels) else None
 
 
 def _are_labels(labels: Sequence[str]) -> bool:
@@ -244,9 +264,13 @@ def in_order(labels: Sequence[str]) -> tuple[str, ...] | None:
     ranks = [_rank(label) for label in labels]
     if len(labels) > 2 and None not in ranks and len(set(ranks)) == len(ranks):
         return tuple(label for _, label in sorted(zip(ranks, labels, strict=True)))
+    severities = list(answer_words("severities"))
+    folded = [label.casefold() for label in labels]
+    if set(folded) <= set(severities) and not set(folded) <= {"none", "low", "medium", "high", "small", "mittel"}:
+        return tuple(sorted(labels, key=lambda label: -severities.index(label.casefold())))
     first, last = _side(labels[0], labels[-1]), _side(labels[-1], labels[0])
-    if first == last:
-        return None
+    if first == last or (len(labels) > 2 and 0 in (first, last)):
+        return None  # of more than two labels one end alone may be misread, such as "none", which may be good
     if len(labels) > 2:
         middle = [_side(label, labels[0]) for label in labels]
         alike = any(

@@ -25,7 +25,8 @@ _KEYED = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _EQUATED = re.compile(
-    rf"[\"'`“](?P<key>[^\W\d_]\w*(?: \w+)?) = (?:[<\[{{(][^<>\[\]{{}}()\n]*[>\]}})]|[NXn_#]+|\d"
+    rf"(?m)(?:^|[\"'`“:(]|\b(?:as|line|with|mit|zeile"
+    rf"|form) )[ \t]*(?P<key>[^\W\d_]\w*(?: \w+)?)(?P<gap> ?)= ?(?:[<\[{{(][^<>\[\]{{}}()\n]*[>\]}})]|[NXn_#]+|\d"
     rf"|(?:{_WORD_FOR_VERDICT})\b)",
     re.IGNORECASE,
 )
@@ -56,7 +57,7 @@ def read_mark(text: str) -> str:
     keyed = [match["key"] + match["gap"] for match in _KEYED.finditer(text) if not _NO_VERDICT.search(match["key"])]
     keyed = keyed or [key for key in _QUOTED_KEY.findall(text) if not _NO_VERDICT.search(key)]
     if not keyed and (match := _EQUATED.search(text)) and not _NO_VERDICT.search(match["key"]):
-        return f"{match['key']} = ..."
+        return f"{match['key']}{match['gap']}= ..."
     if not keyed and (match := _GOES_ON.search(text)) and not _NO_VERDICT.search(match["key"]):
         keyed = [match["key"]]  # a label that the answer goes on from
     return as_mark(keyed[-1]) if keyed else ""

@@ -40,6 +40,8 @@ _LEVEL = re.compile(
     r"(?:[:=–—|-]|\(|→|->|means\b|if\b|bedeutet\b|wenn\b)",
     re.IGNORECASE,
 )
+_BARE_LEVEL = re.compile(r"(?m)^[ \t]*(?P<level>\d{1,2})[ \t]+[^\W\d_]")
+"""A line that opens with a number and no mark after it, as nobody writes a list of rules."""
 _DECIMALS = re.compile(
     r"\b(?:float|decimals?|probability|fraction|0\.0|1\.0|0\.\d+|wahrscheinlichkeit|number between 0 and 1"
     r"|kommazahl|increments|steps of 0|schritten|pas de 0|pasos de 0)\b",
@@ -82,6 +84,10 @@ _RANGE_IN_WORDS = re.compile(
 )
 
 
+_EXPLAINED = re.compile(r"(?:^|(?<=[,;(:<.\n] ))(?P<level>-?\d{1,2})\s?[=:]\s?(?=[^\W\d_])")
+"""A grade in the middle of a sentence with what it means: "0 = nothing, 1 = a part, 2 = all"."""
+
+
 def _in_digits(text: str) -> str:
     """Return a text whose ranges in words ("one to five") are in digits."""
     return _RANGE_IN_WORDS.sub(
@@ -98,6 +104,10 @@ def read_numbers(text: str, *, cued: bool = False) -> OutputScale | None:
             about the answer.
     """
     text = _in_digits(text)
+    explained = [float(match["level"]) for match in _EXPLAINED.finditer(text)]
+    steps = sorted(set(explained))
+    if len(steps) > 2 and steps[-1] - steps[0] == len(steps) - 1 and steps[0] in (-2, -1, 0, 1) and not cued:
+        return of_numbers(steps)
     ranges = sorted([*_RANGE.finditer(text), *_ENDS.finditer(text)], key=lambda match: match.start())
     read = [scale for match in ranges if (scale := _of_range(text, match, cued=cued))]
     if not cued and _BIT.search(text) and not (read and read[0].kind == "probability"):
@@ -165,6 +175,9 @@ def read_count(text: str) -> OutputScale | None:
 def read_levels(text: str) -> OutputScale | None:
     """Return the scale of a list whose lines open with the levels; a numbered list of rules is none."""
     levels = [int(match["level"]) for match in _LEVEL.finditer(text)]
+    bare = [int(match["level"]) for match in _BARE_LEVEL.finditer(text)]
+    if len(set(levels)) < 2 and len(bare) > 2 and len(set(bare)) == len(bare):
+        levels = bare
     levels = levels if len(set(levels)) > 1 else [int(match["level"]) for match in _INLINE.finditer(text)]
     steps = max(levels, default=0) - min(levels, default=0) == len(set(levels)) - 1
     if len(set(levels)) >= 2 and steps and (len(set(levels)) > 2 or 0 in levels):

@@ -10,16 +10,18 @@ from .file_facts import FileFacts, threshold_in_code
 from .stated_labels import answer_words
 
 _N = r"(?P<n>[0-9]+(?:[.,][0-9]+)?)(?:\s?/\s?[0-9]+)?(?![\w%])"
+_PLUS = r"(?P<n>[0-9]{1,3})\+(?![\w+])"
 _NOTE = r"(?:(?:a|an|an? score of|scores?|grade|note|eine|die) )?"
 _THEN = (
     r"(?=\s*(?:$|[,;:.!=)→–—-]|(?:is|are|gets?|goes|go|counts?|counted|means?|pass(?:es)?|fails?|will|must|should|as"
-    r"|gilt|gelten|ist|sind|wird|werden|geht|gehen|heißt|zählt|est|sont|passe|es|son|se|points?|punkten?)\b))"
+    r"|gilt|gelten|ist|sind|wird|werden|geht|gehen|heißt|zählt|est|sont|passe|es|son|se|we|they|it|you|wir|man|on|nous|points?|punkten?)\b))"
 )
 _FORMS = {
     # "or worse" goes by the order of the scale, so it comes before what goes by the number
     "worse": (rf"{_N}\s(?:or|and|oder|und|ou|o)\s(?:worse|schlechter|pire|peor)\b{_THEN}",),
     "better": (rf"{_N}\s(?:or|and|oder|und|ou|o)\s(?:better|besser|mieux|mejor)\b{_THEN}",),
     "from": (
+        rf"(?<![\w.]){_PLUS}{_THEN}",
         rf"{_N}\s(?:or|and|oder|und|ou|o)\s(?:more|higher|above|up|upwards?|mehr|höher|plus|más)\b{_THEN}",
         rf"\b(?:from|ab|à partir de|a partir de)\s{_NOTE}{_N}(?:\s(?:on|up|upwards?|onwards?))?{_THEN}",
         rf"(?:\b(?:at least|mindestens|au moins|al menos)|≥|>=)\s?{_NOTE}{_N}{_THEN}",
@@ -60,6 +62,7 @@ _ON_SCORES = re.compile(
 )
 _FIRST_PLACE = 0xE000
 _PLACE = "[\ue000-\ue0ff]"
+_ALL_BUT = r"\b(?:anything|everything|all|alles|tout|todo) (?:but|except|außer|sauf|menos|salvo) (?:an? |the )?$"
 _LISTED = (
     rf"(?P<only>\b(?:only|nur|seule?|solo) )?(?P<all>{_PLACE}(?:\s?(?:,|/|and|or|und|oder|et|ou|y|o|&)+\s?{_PLACE})*)"
     r"(?P<up> (?:or|and|oder|und) (?:better|above|higher|up|besser|höher))?"
@@ -167,6 +170,7 @@ def _of_labels(clause: str, labels: tuple[str, ...]) -> int | str | None:
         if match is None or re.match(rf"\W*{_PLACE}\W*[:=–—-]\s*\S+ \S+ \S+", clause):
             continue
         good = good != bool(re.search(rf"(?:{_NOT})", match.group(), re.IGNORECASE))
+        good = good != bool(re.search(_ALL_BUT, clause[: match.start("all")], re.IGNORECASE))
         places = sorted({ord(place) - _FIRST_PLACE for place in re.findall(_PLACE, match["all"])})
         top = len(labels) - 1
         if good:
@@ -174,7 +178,23 @@ def _of_labels(clause: str, labels: tuple[str, ...]) -> int | str | None:
             return places[0] if whole and not match["down"] else "open"
         whole = places == list(range(places[-1] + 1)) or match["down"] or len(places) == 1
         return places[-1] + 1 if whole and not match["up"] and places[-1] < top else "open"
-    return None
+    return _only_these(clause, len(labels))
+
+
+def _only_these(clause: str, many: int) -> int | str | None:
+    """Return the threshold of "only A and B ...", whatever is done with them: they are the best, or the worst."""
+    match = re.match(
+        rf"\W*(?:only|nur|seuls?|solo) (?:an? )?(?P<all>{_PLACE}(?:\W+(?:and|or|und|oder|et"
+        rf"|y)?\W*{_PLACE})*)",
+        clause,
+        re.IGNORECASE,
+    )
+    if match is None:
+        return None
+    places = sorted({ord(place) - _FIRST_PLACE for place in re.findall(_PLACE, match["all"])})
+    if places == list(range(places[0], many)):
+        return places[0]
+    return places[-1] + 1 if places == list(range(places[-1] + 1)) else "open"
 
 
 def _with_places(text: str, labels: tuple[str, ...]) -> str:
@@ -218,7 +238,7 @@ def _passing(sentence: str, numbers: list[float], scale: OutputScale) -> str | f
         return "open" if _number(alone) == numbers[0] else _place(_number(alone), numbers, scale)
     passes, fails = _says(sentence)
     if passes == fails:
-        return None
+        return "open" if not passes and _leads_somewhere(sentence, numbers) else None
     if several := _SEVERAL.search(sentence):
         places = [numbers.index(n) for n in (_number(several), float(several["last"])) if n in numbers]
         if len(places) == 2 and max(places) == len(numbers) - 1 and passes:
@@ -248,6 +268,17 @@ def _passing(sentence: str, numbers: list[float], scale: OutputScale) -> str | f
         itself = (form in ("from", "upto")) == passes
         return _place(number, numbers, scale, step=0 if itself else 1)
     return None
+
+
+def _leads_somewhere(sentence: str, numbers: list[float]) -> bool:
+    """Whether a sentence begins with some grades and says what is done with them, in words we do not know."""
+    for pattern in (pattern for form in ("from", "above", "below", "upto") for pattern in _FORMS[form]):
+        match = re.search(pattern, sentence, re.IGNORECASE)
+        before = re.findall(r"\w+", sentence[: match.start()]) if match else []
+        after = re.findall(r"\w+", sentence[match.end() :]) if match else []
+        if match and len(before) <= 2 and len(after) >= 2 and _number(match) in numbers[1:-1]:
+            return True
+    return False
 
 
 def _says(sentence: str) -> tuple[bool, bool]:

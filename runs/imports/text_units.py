@@ -36,7 +36,7 @@ _VERB = (
     r"|erklären?|think"
     r"|reason|explain|provide|give|state|assign|report|rate|label|choose|select|pick|use (?:this|the following"
     r"|exactly)|réponde?z?|réponds|donne[rz]?"
-    r"|renvoie|retourne[rz]?|écri[st]|termine[rz]?|responde|contesta|devuelve|put|wrap|enclose|place)"
+    r"|renvoie|retourne[rz]?|écri[st]|termine[rz]?|rispondi|responda|antwoord|responde|contesta|devuelve|put|wrap|enclose|place)"
 )
 _LEAD = (
     r"(?:please |now |first,? |then,? |finally,? |bitte |only |just |you (?:must|should|will|have to|need to) "
@@ -83,6 +83,7 @@ _ALWAYS_ANSWER = re.compile(
     r"|\bline [\"“'`][A-Z]|\[[A-Z]{3,20}\]\s*[<(\[]|\bone of: |\b(?:output|answer|response|reply) format\b"
     r"|^\W*\w+ first, then (?:an? |the )?(?:dash|reason|expla|line|comma|justif|comment)|\bmax(?:imal"
     r"|imum)?\.? \d+ (?:words|wörter|mots)\b|\bwhere (?:score|\d) (?:is|means)|[\"'`]\w+[\"'`] (?:field|key)\b"
+    r"|\b(?:reply|answer|respond|output|print|return|write)(?: with)? [\"'`“][^\"'`”\n]{1,20}[\"'`”]"
     r"|请(?:只|仅|直接|最后)?(?:输出|回答|返回|给出|以)|(?:只|仅)输出|出力し|(?:書い|答え|回答し|出力し|返し)てください",
     re.IGNORECASE,
 )
