@@ -58,6 +58,7 @@ _NUMBER = (
 )
 _ACCENTS = str.maketrans("áàâéèêëíìîïóòôúùûñç", "aaaeeeeiiiiooouuunc")
 _KEY = rf"(?:(?![^\n:]{{0,40}}(?:confidence|konfidenz))[#>+ \t-]{{0,8}}+{_MARKS}[^\W\d_][\w ]{{0,40}}{_MARKS}[:：])?"
+_NAMED = r"(?:(?:level|grade|score|rating|stufe|note|nota|points?|punkte|marks?)[ \t]{1,3})?"
 _STOP = rf"(?={_MARKS}(?:[.,;:!–—-]|$))"
 
 
@@ -331,7 +332,10 @@ def _at_place(place: str, value: str, lines: Sequence[str], worded: bool) -> str
         match = re.match(rf"[{_MARK}]{{0,40}}{value}(?={_MARKS}[,;:–—-])", lines[0], re.IGNORECASE)
         if match:
             return match.group(1)
-    match = re.fullmatch(rf"{_KEY}[{_MARK}]{{0,40}}{value}{_MARKS}\.?{_MARKS}", lines[-1], re.IGNORECASE)
+    match = re.fullmatch(rf"{_KEY}[{_MARK}]{{0,40}}{_NAMED}{value}{_MARKS}\.?{_MARKS}", lines[-1], re.IGNORECASE)
+    if match is None and worded:  # the last sentence of the last line is nothing but a label
+        last = re.split(r"[.!?:;–—](?=\s)", lines[-1].rstrip())[-1]
+        match = re.fullmatch(rf"[{_MARK}]{{0,40}}{value}{_MARKS}\.?{_MARKS}", last, re.IGNORECASE)
     return match.group(1) if match else None
 
 

@@ -41,6 +41,7 @@ const marks = () => atomic(`[${MARK}]{0,40}`);
 const KEY = () =>
   `(?:(?![^\\n:]{0,40}(?:confidence|konfidenz))${atomic('[#>+ \\t\\-]{0,8}')}${marks()}` +
   `[\\p{L}\\p{Nl}\\p{No}][\\p{L}\\p{N}_ ]{0,40}${marks()}[:\uff1a])?`;
+const NAMED = '(?:(?:level|grade|score|rating|stufe|note|nota|points?|punkte|marks?)[ \\t]{1,3})?';
 const regex = (pattern, flags = 'iu') => new RegExp(pattern, flags);
 const escaped = (text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 const strip = (text, set = S) => text.replace(regex(`^[${set}]+`, 'u'), '').replace(regex(`[${set}]+$`, 'u'), '');
@@ -406,7 +407,7 @@ function patternsOf(form) {
       only: regex(`${start}${valuePattern(form)}${marks()}\\.?${marks()}$`),
       opening: regex(`${start}${valuePattern(form)}(?=${marks()}(?:[.,;:!\u2013\u2014\\-]|$))`),
       spoken: regex(`${start}${valuePattern(form)}(?=${marks()}[,;:\u2013\u2014\\-])`),
-      keyed: regex(`^${KEY()}[${MARK}]{0,40}${valuePattern(form)}${marks()}\\.?${marks()}$`),
+      keyed: regex(`^${KEY()}[${MARK}]{0,40}${NAMED}${valuePattern(form)}${marks()}\\.?${marks()}$`),
       mark: before && regex(apart + before, 'giu'),
       marked: regex(start + valuePattern(form) + closed),
     });
@@ -436,7 +437,12 @@ function marked(form, patterns, text) {
     }
     const begun = form.mark === 'start' ? valueAt(patterns.first, lines[0]) ?? valueAt(patterns.opening, lines.at(-1)) : null;
     const alone = form.mark === 'last line' && lines.length === 1 && worded(form) ? valueAt(patterns.spoken, lines[0]) : null;
-    return begun ?? alone ?? valueAt(patterns.keyed, lines.at(-1));
+    const keyed = begun ?? alone ?? valueAt(patterns.keyed, lines.at(-1));
+    if (keyed !== null || !worded(form)) {
+      return keyed;
+    }
+    // the last sentence of the last line is nothing but a label
+    return valueAt(patterns.only, lines.at(-1).replace(regex(`[${S}]+$`, 'u'), '').split(regex(`[.!?:;\u2013\u2014](?=[${S}])`, 'u')).at(-1));
   }
   const mark = last(patterns.mark, text);
   return mark && (valueAt(patterns.marked, text.slice(mark.index + mark[0].length)) ?? '');

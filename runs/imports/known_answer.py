@@ -16,7 +16,7 @@ from .stated_scale import of_numbers
 def known_answer(judge: ForeignJudge, asks: str, whole: str, options: AddOptions) -> StatedAnswer:
     labels, facts = options.labels, judge.beside
     if judge.labels and not labels and not options.choice:
-        labels = in_order(judge.labels) or ordered_by_scores(judge.labels, facts.scores) or ()
+        labels = in_order(judge.labels, whole) or ordered_by_scores(judge.labels, facts.scores) or ()
     schema_beside = bool(facts.answer_fields) and judge.reply_schema is None and not json_fields(asks)
     if schema_beside:
         asks += "\nJSON: {" + ", ".join(f'"{name}": {said}' for name, said in facts.answer_fields.items()) + "}"
@@ -26,7 +26,7 @@ def known_answer(judge: ForeignJudge, asks: str, whole: str, options: AddOptions
     if scale is None and facts.numbers and not labels and not judge.labels:
         scale, questions = of_numbers(facts.numbers), ()
     if facts.labels and not labels and not judge.labels and all(q.option != "verdict" for q in questions):
-        scale, questions = _with_labels_beside(scale, questions, facts)
+        scale, questions = _with_labels_beside(scale, questions, facts, whole)
     if options.choice and not options.labels:
         raise InputError("--choice needs the labels", hint="--labels A,B,C --choice")
     if options.choice:
@@ -45,11 +45,11 @@ def known_answer(judge: ForeignJudge, asks: str, whole: str, options: AddOptions
 
 
 def _with_labels_beside(
-    scale: OutputScale | None, questions: tuple[Question, ...], facts: FileFacts
+    scale: OutputScale | None, questions: tuple[Question, ...], facts: FileFacts, whole: str
 ) -> tuple[OutputScale | None, tuple[Question, ...]]:
     """Return the scale with the labels that the file names beside the prompt, or the question for their order."""
     labels = facts.labels
-    ordered = ordered_by_scores(labels, facts.scores) or in_order(labels)
+    ordered = ordered_by_scores(labels, facts.scores) or in_order(labels, whole)
     if scale is None:
         return (named_scale(ordered), ()) if ordered else (None, (ask_for_order(labels),))
     if {label.casefold() for label in scale.labels} == {label.casefold() for label in labels}:

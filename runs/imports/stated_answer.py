@@ -85,7 +85,7 @@ def read_answer(answer: str, whole: str, labels: tuple[str, ...] = (), score_fie
 def _prose_scale(answer: str, whole: str) -> tuple[StatedLabels | None, OutputScale | None, tuple[Question, ...]]:
     """Return the labels, the scale and what is left to ask: from the answer's words, else from all of them."""
     stated, numbers = read_labels(answer), read_numbers(answer)
-    if stated and (in_order(stated.labels) or not numbers):
+    if stated and (in_order(stated.labels, whole) or not numbers):
         scale, questions = _label_scale(stated.labels, whole)
         if scale or not (numbers := read_levels(whole)):
             return stated, scale, questions
@@ -203,7 +203,7 @@ def _label_scale(labels: tuple[str, ...], whole: str) -> tuple[OutputScale | Non
         return OutputScale(kind="choice", labels=labels, threshold=1.0), ()
     if all(re.fullmatch(NUMBER, label) for label in labels):
         return of_numbers([as_number(label) for label in labels]), ()
-    ordered = in_order(labels) or _order_of_meanings(labels, whole)
+    ordered = in_order(labels, whole) or _order_of_meanings(labels, whole)
     if ordered is None:
         return None, (ask_for_order(labels),)
     return named_scale(ordered), ()

@@ -60,6 +60,7 @@ _MEASURES = re.compile(
     r"|every|der|die|das|des|dieser?|im|ist|sind|von|la|le|les|el|los|de|du|est|es|level|score|rating|with)\b)"
     r"|\b(?:number|count|counts|anzahl|zahl|amount|nombre|número|level|degree|severity) (?:of|der|von|de) "
     r"(?P<counted>(?:\w+[^\w\n.]+){0,2}\w+)"
+    r"|\b(?P<scaled>\w+)(?: level| score)? (?:from|between|of|on a scale|von|zwischen|de|entre|da) (?:\w+ )?\d"
     r"|\b(?P<before>\w+)[ _-](?:score|level|rating|count|wert|stufe|grad)\b",
     re.IGNORECASE,
 )

@@ -14,19 +14,19 @@ TEXTS = re.compile(
     r"reason|expla|justif|ration|analy|comment|why|thought|thinking|evidence|critique|feedback|summary|quote"
     r"|note_|step"
     r"|begründ|begruend|erklär|erklaer|kommentar|assess|detail|issue|suggest|missing|error|descri|observ|broken|list"
-    r"|source|span|razon|pensamiento|pensée|motiv|warum|hinweis|raison|explic|justif|fehler|violations|steps",
+    r"|because|weil|parce|porque|uitleg|spiega|source|span|razon|pensamiento|pensée|motiv|warum|hinweis|raison|explic|justif|fehler|violations|steps",
     re.IGNORECASE,
 )
 """What a field of words is called."""
 _NEGATION = re.compile(
-    r"(?:not|nicht|non|no|kein|keine|never)[ _-]+|(?:un|in|im|ir|il|dis|non|nicht)(?=\w{3})", re.IGNORECASE
+    r"(?:not|nicht|non|no|kein|keine|never)[ _-]+|(?:un|in|im|ir|il|dis|on|non|nicht)(?=\w{3})", re.IGNORECASE
 )
 _Q = r"[\"'`“”„‘’*_]{0,3}"
 _OR = r"\s*(?:,?\s*\b(?:or|oder|and|und|ou|o|oppure|et|y|bzw\.)\b|[,/|、]|または|もしくは|或者|或|还是)\s*"
 _WORD = r"[^\W\d_][\w+-]*"
 _CAPS = r"[A-ZÄÖÜ][A-ZÄÖÜ_-]+(?: [A-ZÄÖÜ][A-ZÄÖÜ_-]+){0,2}"
 _QUOTED = r"[\"'`“„‘*]{1,3}(?:[^\"'`“”„‘’*\n:]{1,40}?: ?)?([^\"'`“”„‘’*\n:,]{1,40}?)[\"'`“”’*]{1,3}"
-_QUOTED_LIST = re.compile(rf"{_QUOTED}(?:[^\"'`“”„‘’*\n]{{0,90}}?(?:{_OR}|[,;]\s){_QUOTED})+")
+_QUOTED_LIST = re.compile(rf"{_QUOTED}(?:[^\"'`“”„‘’*\n]{{0,90}}?(?:{_OR}|[,;]\s|\bof\s){_QUOTED})+")
 _CAPS_LIST = re.compile(rf"\b{_CAPS}{_Q}(?:{_OR}{_Q}{_CAPS})+\b")
 _LETTER = rf"[A-F]{_Q}(?: ?\([^()\n]{{1,40}}\)|[:=] ?\w+| [-–=] \w+)?"
 _LETTER_LIST = re.compile(rf"\b{_LETTER}(?:{_OR}{_Q}{_LETTER}(?!\w))+")
@@ -35,12 +35,16 @@ LETTER_RANGE = re.compile(
     r"|–)\s?([D-F])\b",
     re.I,
 )
+_LETTER_GRADES = re.compile(
+    r"\bletter grades?\b|\b[Gg](?:rade|RADE)s?\b[^.\n\w]{0,3}(?:\w+[^.\n\w]{1,2}){0,4}\b[A-E]\b"
+    r"|\bnoten?\b[^.\n]{0,20}\bA\b"
+)
 _LISTED_AFTER = (
     # after these a label may have several words
     (
         r"(?:one of|(?:pick|choose|select|wähle) (?:exactly )?(?:one|eine[sn]?)"
         r"|either|the following|(?:labels?|class(?:es)?|categor(?:y|ies)|options?|words?|values?"
-        r"|kategorien?|eines|entweder|parola|palabra|palavra|woord|mot)"
+        r"|kategorien?|eines|entweder|parola|palabra|palavra|woord|mot|scale|ratings?|grades?|levels?|verdicts?|skala|stufen)"
         r"(?: \([^()\n]*\))?)"
         r"(?: (?:these|the following|the|labels?|words?|values?|options?|classes|categories|is|are|of|von|der))*"
         r"(?:, in [\w -]+,)?:?",
@@ -257,9 +261,16 @@ def _options(text: str) -> tuple[str, ...]:
     return _distinct(labels)
 
 
-def in_order(labels: Sequence[str]) -> tuple[str, ...] | None:
-    """Return labels with the worst first; None where their words do not tell."""
+def in_order(labels: Sequence[str], text: str = "") -> tuple[str, ...] | None:
+    """Return labels with the worst first; None where their words do not tell.
+
+    Args:
+        labels: As they are offered.
+        text: All of the prompt, which says whether letters are grades or the letters of options.
+    """
     if all(re.fullmatch(r"[A-F][+-]?", label) for label in labels) and len(labels) > 3:
+        if "F" not in labels and not LETTER_RANGE.search(text) and not _LETTER_GRADES.search(text):
+            return None
         return tuple(sorted(labels, key=lambda grade: (-ord(grade[0]), "-+".find(grade[1:]) if grade[1:] else 0.5)))
     ranks = [_rank(label) for label in labels]
     if len(labels) > 2 and None not in ranks and len(set(ranks)) == len(ranks):

@@ -13,7 +13,8 @@ _WORD_FOR_VERDICT = (
 )
 _NO_VERDICT = re.compile(
     rf"{TEXTS.pattern}|think|evaluation$|example|note that|format|question|context|input|overview|strength"
-    rf"|weakness|answer key|\blines?$|\bzeile$|\bligne$|\blínea$",
+    rf"|weakness|^outputs?$|^ausgabe$|^response$|^reply$|^sortie$|^salida$|answer key|\blines?$|\bzeile$"
+    rf"|\bligne$|\blínea$",
     re.IGNORECASE,
 )
 _KEYED = re.compile(
@@ -28,6 +29,12 @@ _EQUATED = re.compile(
     rf"(?m)(?:^|[\"'`“:(]|\b(?:as|line|with|mit|zeile"
     rf"|form) )[ \t]*(?P<key>[^\W\d_]\w*(?: \w+)?)(?P<gap> ?)= ?(?:[<\[{{(][^<>\[\]{{}}()\n]*[>\]}})]|[NXn_#]+|\d"
     rf"|(?:{_WORD_FOR_VERDICT})\b)",
+    re.IGNORECASE,
+)
+_PREFIXED = re.compile(
+    r"\b(?:prefixed (?:with|by)|preceded by|introduced by|(?:starts?|starting|begins?|beginning) with"
+    r"|after the (?:marker|prefix|sign))"
+    r" (?:the (?:word|words|marker|prefix|sign|characters?) )?[\"'`“](?P<prefix>[^\"'`”\n]{1,20})[\"'`”]",
     re.IGNORECASE,
 )
 _QUOTED_KEY = re.compile(r"[\"'`]([A-ZÄÖÜ]\w*(?: \w+){0,2}):\s*[\"'`]")
@@ -54,6 +61,8 @@ def read_mark(text: str) -> str:
     opened = [tag for tag in re.findall(r"<([A-Za-z]\w*)>[^<>\n]{0,3} ?tags?\b", text) if not _NO_VERDICT.search(tag)]
     if opened:
         return f"<{opened[-1]}>...</{opened[-1]}>"
+    if match := _PREFIXED.search(text):
+        return f"{match['prefix'].strip()} ..."
     keyed = [match["key"] + match["gap"] for match in _KEYED.finditer(text) if not _NO_VERDICT.search(match["key"])]
     keyed = keyed or [key for key in _QUOTED_KEY.findall(text) if not _NO_VERDICT.search(key)]
     if not keyed and (match := _EQUATED.search(text)) and not _NO_VERDICT.search(match["key"]):
@@ -84,7 +93,8 @@ def place_of(text: str) -> str:
     ):
         return "last line"
     first = (
-        r"\b(?:number|score|grade|rating|digit|zahl|note|label|verdict), (?:then|dann|puis) "
+        r"\b(?:number|score|grade|rating|digit|zahl|note|label|verdict), (?:then|dann|puis|an? (?:colon|comma"
+        r"|dash|hyphen|space)\b) ?"
         r"|\b(?:rating|label|word|grade|verdict|letter|number) (?:and|followed by) (?:then )?(?:an? "
         r"|the )?(?:comma|dash|colon|reason|sentence|why)"
         r"|\w+ first, then (?:an? |the )?(?:dash|reason|expla|line|comma|justif|comment)|\b(?:first|ersten?"

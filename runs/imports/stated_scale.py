@@ -27,6 +27,16 @@ _POINTS = re.compile(
     r"|skala)",
     re.IGNORECASE,
 )
+_LIMITS = re.compile(
+    r"\bmin(?:imum)?\W{1,4}(?P<low>-?\d{1,3})\W{1,12}max(?:imum)?\W{1,4}(?P<high>\d{1,3})\b", re.IGNORECASE
+)
+_BUDGET = re.compile(
+    r"\b(?:start(?:s|ing)? (?:with|at|from|out with)|beginne? mit|commence[rz]? (?:avec|à)"
+    r"|empieza con) (?:a )?(?P<high>\d{1,3})"
+    r"(?= (?:points?|punkten?|puntos)\b[^\n]*(?:\n|.)*?\b(?:deduct|subtract|minus|take (?:off|away)|lose|zieh"
+    r"|ab|retire|resta))",
+    re.IGNORECASE,
+)
 _LISTED = re.compile(
     rf"(?<![\w.])(?P<all>{NUMBER}(?:,\s?(?:or |oder |ou )?{NUMBER}|\s?(?:or|oder|ou|/"
     rf"|\|)\s?{NUMBER}){{1,}})(?![\w%]|\.\d)",
@@ -114,6 +124,8 @@ def read_numbers(text: str, *, cued: bool = False) -> OutputScale | None:
         return OutputScale(kind="binary", threshold=1.0)
     if read:
         return read[0]
+    if match := _LIMITS.search(text):
+        return of_numbers([float(match["low"]), float(match["high"])])
     if match := _POINTS.search(text):
         return of_numbers([1.0, float(match["high"])])
     if not cued:
@@ -167,8 +179,8 @@ _MOST = re.compile(
 
 
 def read_count(text: str) -> OutputScale | None:
-    """Return the scale of a count from 0 to the most that a text lets it be; None where it has no such end."""
-    match = _MOST.search(text) if _COUNTED.search(text) else None
+    """Return the scale of a count, or of points that are deducted, from 0 to the most; None where it has no such end."""
+    match = _BUDGET.search(text) or (_MOST.search(text) if _COUNTED.search(text) else None)
     return of_numbers([0.0, float(match["high"])]) if match else None
 
 

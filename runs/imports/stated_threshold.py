@@ -14,7 +14,7 @@ _PLUS = r"(?P<n>[0-9]{1,3})\+(?![\w+])"
 _NOTE = r"(?:(?:a|an|an? score of|scores?|grade|note|eine|die) )?"
 _THEN = (
     r"(?=\s*(?:$|[,;:.!=)→–—-]|(?:is|are|gets?|goes|go|counts?|counted|means?|pass(?:es)?|fails?|will|must|should|as"
-    r"|gilt|gelten|ist|sind|wird|werden|geht|gehen|heißt|zählt|est|sont|passe|es|son|se|we|they|it|you|wir|man|on|nous|points?|punkten?)\b))"
+    r"|gilt|gelten|ist|sind|wird|werden|geht|gehen|heißt|zählt|ships?|publish\w*|accept\w*|reject\w*|block\w*|goes|est|sont|passe|es|son|se|we|they|it|you|wir|man|on|nous|points?|punkten?)\b))"
 )
 _FORMS = {
     # "or worse" goes by the order of the scale, so it comes before what goes by the number

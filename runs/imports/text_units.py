@@ -158,6 +158,17 @@ def read_units(text: str) -> list[Unit]:
         follows = bool(units) and units[-1].kind == "answer" and text[: units[-1].end].rstrip().endswith(":")
         if kind in ("rule", "heading") and in_form and (listed or follows) and not explained:
             kind = "answer"  # what stands under "return these fields:"
+        if (
+            kind == "tag"
+            and re.fullmatch(
+                r"\s*(?:={3,}"
+                r"|-{3,})\s*",
+                words,
+            )
+            and units
+            and units[-1].kind not in ("blank", "row")
+        ):
+            kind = units[-1].kind if units[-1].kind == "answer" else "heading"  # the line under a heading
         of_row = kind == "tag" and ("</" in words or (following and FIELD in text[following.start : following.end]))
         if any(piece.start < end and piece.end > start for start, end in forms) and FIELD not in words:
             kind = "answer" if words.strip() else kind
