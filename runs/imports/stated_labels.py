@@ -44,7 +44,7 @@ _LISTED_AFTER = (
     (
         r"(?:one of|(?:pick|choose|select|wähle) (?:exactly )?(?:one|eine[sn]?)"
         r"|either|the following|(?:labels?|class(?:es)?|categor(?:y|ies)|options?|words?|values?"
-        r"|kategorien?|eines|entweder|parola|palabra|palavra|woord|mot|scale|ratings?|grades?|levels?|verdicts?|skala|stufen)"
+        r"|kategorien?|eines|entweder|parola|palabra|palavra|woord|mot)"
         r"(?: \([^()\n]*\))?)"
         r"(?: (?:these|the following|the|labels?|words?|values?|options?|classes|categories|is|are|of|von|der))*"
         r"(?:, in [\w -]+,)?:?",
@@ -58,13 +58,14 @@ _LISTED_AFTER = (
         0,
     ),
 )
+_HEADED_LIST = r"(?:scale|ratings?|grades?|levels?|verdicts?|skala|stufen|urteil|noten):"
 _CUED_LISTS = tuple(
     re.compile(
         rf"\b{cue}\s+({_Q}{_WORD}(?: {_WORD}){{0,{more}}}?{_Q}(?:{_OR}{_Q}{_WORD}(?: {_WORD}){{0,{more}}}?{_Q})+)"
         r"(?=\s*(?:[.;:\n]|$| only\b| as\b|, (?:and|with|nothing)\b))",
         re.IGNORECASE,
     )
-    for cue, more in _LISTED_AFTER
+    for cue, more in (*_LISTED_AFTER, (_HEADED_LIST, 3))
 )
 _YES_NO = re.compile(
     rf"\b(?:yes{_Q}{_OR}{_Q}no|no{_Q}{_OR}{_Q}yes|ja{_Q}{_OR}{_Q}nein|nein{_Q}{_OR}{_Q}ja|oui{_Q}{_OR}{_Q}non|non{_Q}{_OR}{_Q}oui|s[íi]{_Q}{_OR}{_Q}no|no{_Q}{_OR}{_Q}s[íi])\b",

@@ -179,7 +179,7 @@ _MOST = re.compile(
 
 
 def read_count(text: str) -> OutputScale | None:
-    """Return the scale of a count, or of points that are deducted, from 0 to the most; None where it has no such end."""
+    """Return the scale of a count, or of points to deduct from, from 0 to the most; None where it has no end."""
     match = _BUDGET.search(text) or (_MOST.search(text) if _COUNTED.search(text) else None)
     return of_numbers([0.0, float(match["high"])]) if match else None
 

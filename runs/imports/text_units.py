@@ -84,6 +84,7 @@ _ALWAYS_ANSWER = re.compile(
     r"|^\W*\w+ first, then (?:an? |the )?(?:dash|reason|expla|line|comma|justif|comment)|\bmax(?:imal"
     r"|imum)?\.? \d+ (?:words|wörter|mots)\b|\bwhere (?:score|\d) (?:is|means)|[\"'`]\w+[\"'`] (?:field|key)\b"
     r"|\b(?:reply|answer|respond|output|print|return|write)(?: with)? [\"'`“][^\"'`”\n]{1,20}[\"'`”]"
+    r"|^\W*(?:verdict|decision|urteil|result|rating|score):\s*(?:write|give|say|print|put|one of|either|schreib)\b"
     r"|请(?:只|仅|直接|最后)?(?:输出|回答|返回|给出|以)|(?:只|仅)输出|出力し|(?:書い|答え|回答し|出力し|返し)てください",
     re.IGNORECASE,
 )
