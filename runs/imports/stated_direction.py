@@ -50,6 +50,13 @@ _NEGATION = re.compile(
     r"\b(?:\W+\w+){0,4}\W*$",
     re.IGNORECASE,
 )
+_NOT_THERE = re.compile(
+    r"\b(?:isn't|aren't|is not|are not|not|nicht|n'est pas|ne sont pas|pas|no está|no consta)(?: \w+){0,2} "
+    r"(?:in|im|from|by|contained|mentioned|stated|found|present|given|dans|en|aus|von)\b|\bhinzugefügt|\bajouté|\bañadid"
+    r"|\bnowhere in\b",
+    re.IGNORECASE,
+)
+"""Words for what stands in a text and not in its source."""
 _NOTHING = re.compile(r"\b(?:none|nothing|nobody|nichts|niemand|rien|nada)\b", re.IGNORECASE)
 _FREE_AFTER = re.compile(r"^\W*(?:free|frei|are absent|is absent)\b", re.IGNORECASE)
 _MEASURES = re.compile(
@@ -251,4 +258,6 @@ def _side_of_words(words: str) -> int:
             continue
         negated = _NEGATION.search(words[: match.start()]) or _FREE_AFTER.match(words[match.end() :])
         sides.append(-side if negated else side)
+    if _NOT_THERE.search(words):
+        sides.append(-1)
     return sides[0] if len(set(sides)) == 1 else 0

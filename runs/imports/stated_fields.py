@@ -25,7 +25,7 @@ _BULLET = re.compile(
     r"|<[^<>\n]*>)?[*_]*[ \t]*[:=–—-]"
 )
 _MENTIONED = re.compile(
-    rf"[\"'`](?P<key>{_NAME})[\"'`]\s*(?=\(|:|,? (?:field|key|should|must|is an?\b|as an?\b|contains"
+    rf"[\"'`](?P<key>{_NAME})[\"'`][ \t]*(?=\(|:|,? (?:field|key|should|must|is an?\b|as an?\b|contains"
     rf"|with an?\b)|feld|[–—-] "
     r"|, (?:an?|one|two|the|your|which|eine?|ein|un|une)\b)"
 )

@@ -273,9 +273,10 @@ def in_order(labels: Sequence[str], text: str = "") -> tuple[str, ...] | None:
         if "F" not in labels and not LETTER_RANGE.search(text) and not _LETTER_GRADES.search(text):
             return None
         return tuple(sorted(labels, key=lambda grade: (-ord(grade[0]), "-+".find(grade[1:]) if grade[1:] else 0.5)))
-    ranks = [_rank(label) for label in labels]
-    if len(labels) > 2 and None not in ranks and len(set(ranks)) == len(ranks):
-        return tuple(label for _, label in sorted(zip(ranks, labels, strict=True)))
+    words = {label.casefold().replace(" ", "_"): label for label in labels}
+    for row in answer_rows("ranked"):
+        if len(labels) > 2 and words.keys() <= set(row):
+            return tuple(words[word] for word in row if word in words)
     severities = list(answer_words("severities"))
     folded = [label.casefold() for label in labels]
     if set(folded) <= set(severities) and not set(folded) <= {"none", "low", "medium", "high", "small", "mittel"}:
@@ -294,13 +295,6 @@ def in_order(labels: Sequence[str], text: str = "") -> tuple[str, ...] | None:
             return None
     worse_first = first < last
     return tuple(labels) if worse_first else tuple(reversed(labels))
-
-
-def _rank(label: str) -> int | None:
-    """Return the place of a label among words for quality, the worst first; None where it is none of them."""
-    ranked = list(answer_words("ranked"))
-    word = label.casefold().replace(" ", "_")
-    return ranked.index(word) if word in ranked else None
 
 
 def _side(label: str, other: str) -> int:
@@ -325,6 +319,13 @@ def _meant(label: str) -> int:
     if words.intersection(answer_words("worse")):
         return -1
     return 1 if words.intersection(answer_words("better")) else 0
+
+
+@cache
+def answer_rows(kind: str) -> list[list[str]]:
+    """Return the rows of a kind, each in its order."""
+    path = files("judgewright.runs.imports") / "answer_words.yaml"
+    return [row.split() for row in yaml.safe_load(path.read_text(encoding="utf-8"))[kind]]
 
 
 @cache

@@ -93,6 +93,9 @@ def place_of(text: str) -> str:
     ):
         return "last line"
     first = (
+        r"(?:^|\n|[.;,]) ?(?:and )?(?:then|afterwards|dann|danach|puis|luego),? (?:explain|justify|give (?:an?"
+        r"|one|your|the) "
+        r"(?:short |brief )?(?:reason|explanation|sentence)|begründe|ein satz|explique|justifie|explica)|"
         r"\b(?:number|score|grade|rating|digit|zahl|note|label|verdict), (?:then|dann|puis|an? (?:colon|comma"
         r"|dash|hyphen|space)\b) ?"
         r"|\b(?:rating|label|word|grade|verdict|letter|number) (?:and|followed by) (?:then )?(?:an? "

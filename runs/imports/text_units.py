@@ -100,6 +100,8 @@ _LEVEL = re.compile(
 _LISTED_LINE = re.compile(
     r"[ \t]*(?:[-*•\"'{}]|\d{1,2}[.)]|\t| {2}|[\w ]{1,40}$|[*_]*[A-ZÄÖÜ][\w -]{0,25}[*_]*:[ \t]*\S[^\n]{0,80}$)"
 )
+_KEYED_ITEM = re.compile(r"\s*[-*•]\s*[\"'`*]{1,3}\w+[\"'`*]{1,3}")
+_NAMES_KEYS = re.compile(r"\bjson\b|\bfields?\b|\bkeys?\b", re.IGNORECASE)
 _ITEM_LINE = re.compile(r"\s*(?:[-*•]|\(?[0-9a-zA-Z]{1,2}[.)])\s")
 _LEVEL_LINE = re.compile(r"\s*[-*•]?\s*[*_\"'`]*-?\d{1,3}[*_\"'`]*\s*(?:points?|punkte?)?\s*[:=–—(-]")
 _JUDGES = re.compile(
@@ -148,14 +150,14 @@ def read_units(text: str) -> list[Unit]:
     """Cut a text into units, and say what each is; fields stand in it as `FIELD`."""
     pieces = [piece for line in _lines(text) for piece in _sentences(text, line)]
     units: list[Unit] = []
-    in_answer = in_form = of_labels = told = False
+    in_answer = in_form = of_labels = of_keys = told = False
     forms = [match.span() for match in REPEATED.finditer(text)]
     for at, piece in enumerate(pieces):
         words = text[piece.start : piece.end]
         following = next((p for p in pieces[at + 1 :] if text[p.start : p.end].strip()), None)
         kind = _kind(words, text[following.start : following.end] if following else "")
         explained = _LEVEL_LINE.match(words) or (of_labels and _EXPLAINS.match(words))
-        listed = _LISTED_LINE.match(words) is not None
+        listed = (_KEYED_ITEM if of_keys else _LISTED_LINE).match(words) is not None
         follows = bool(units) and units[-1].kind == "answer" and text[: units[-1].end].rstrip().endswith(":")
         if kind in ("rule", "heading") and in_form and (listed or follows) and not explained:
             kind = "answer"  # what stands under "return these fields:"
@@ -185,7 +187,13 @@ def read_units(text: str) -> list[Unit]:
         if kind != "blank":
             if not in_form:
                 of_labels = _OF_LABELS.search(words) is not None
-            in_form = (kind == "answer" and words.rstrip().endswith(":")) or (in_form and (listed or bool(explained)))
+            next_words = text[following.start : following.end] if following else ""
+            of_keys = (of_keys and in_form) or (
+                kind == "answer" and _KEYED_ITEM.match(next_words) is not None and _NAMES_KEYS.search(words) is not None
+            )
+            in_form = (kind == "answer" and (of_keys or words.rstrip().endswith(":"))) or (
+                in_form and (listed or bool(explained))
+            )
         units.append(Unit(start=piece.start, end=piece.end, kind=kind))
     for at, unit in enumerate(units[:-1]):
         question = text[unit.start : unit.end].rstrip().endswith("?") and not re.match(

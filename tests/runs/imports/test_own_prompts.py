@@ -218,7 +218,8 @@ def test_forms_of_prompts(case: dict[str, Any], tmp_path: Path) -> None:
             read_own_prompt(path)
         return
     found = understand(read_own_prompt(path), AddOptions())
-    assert [question.option for question in found.questions] == ([case["asks"]] if "asks" in case else [])
+    asked = case.get("asks", [])
+    assert [question.option for question in found.questions] == ([asked] if isinstance(asked, str) else asked)
     if found.prompt is None:
         return
     scale = found.prompt.scale
