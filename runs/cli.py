@@ -26,6 +26,7 @@ COMMANDS = {
     "annotate": ("annotate:annotate", "Judge a sample of a corpus for many queries."),
     "search": ("search:search", "Use a judge's labels for search: tune a ranking, train embeddings."),
     "student": ("student:student", "Train a small student on a judge's verdicts, or make data to fine-tune one."),
+    "route": ("route:route", "Choose the source of a catalogue that should answer a question."),
     "runs": ("runs:runs", "List, show, resume and export runs."),
     "review": ("review:review", "Read runs on a page in the browser, and decide about them."),
     "jobs": ("jobs:jobs", "List, pause, resume and stop what the page started."),

@@ -125,9 +125,10 @@ def read_student(path: Path) -> Student:
     Raises:
         DataError: The file is none, or is damaged; the message names the field.
     """
-    text = read_small_text(path)
     try:
-        read: Any = json.loads(text)  # Any: JSON
+        read: Any = json.loads(read_small_text(path))  # Any: JSON
+    except OSError as error:
+        raise DataError(f"cannot read the student {str(path)!r}: {error.strerror or error}") from None
     except ValueError as error:
         raise DataError(f"{path}: not valid JSON: {error}") from None
     body = cast("dict[str, Any]", read) if isinstance(read, dict) else {}  # Any: JSON

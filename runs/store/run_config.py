@@ -173,7 +173,13 @@ class RunConfig(OptimizeOptions):
 
 
 def read_rows(
-    prompt: JudgePrompt, data: Path, options: RowOptions, *, drawn: bool = False, audited: str | None = None
+    prompt: JudgePrompt,
+    data: Path,
+    options: RowOptions,
+    *,
+    drawn: bool = False,
+    audited: str | None = None,
+    require_labels: bool = True,
 ) -> Dataset:
     """Read the rows that a judge is to be asked about.
 
@@ -183,6 +189,7 @@ def read_rows(
         options: How it is read.
         drawn: Whether rows are kept that were drawn with a probability below 1, for training.
         audited: A file with marks, whose labels count instead.
+        require_labels: Whether a file without a single label is an error.
 
     Raises:
         InputError: The file cannot be read, or lacks a column.
@@ -197,6 +204,7 @@ def read_rows(
         columns=options.columns,
         label_scale=parse_label_scale(options.label_scale) if options.label_scale else None,
         limit=options.limit,
+        require_labels=require_labels,
         skip_incomplete=options.skip_incomplete,
         drawn=drawn,
         audited=audited,

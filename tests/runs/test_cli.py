@@ -26,6 +26,7 @@ SUBCOMMANDS = {
     "models": ("list", "add", "show", "test"),
     "jobs": ("list", "work", "pause", "stop", "resume"),
     "search": ("tune", "pairs"),
+    "route": ("judge", "ask"),
     "student": ("train", "data", "judge"),
 }
 EVERY = [(name,) for name in COMMANDS if name not in SUBCOMMANDS] + [

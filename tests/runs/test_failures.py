@@ -159,6 +159,7 @@ ASKING = {
     "recheck": ("groundedness",),
     "define": ("rows.jsonl", "--out", "x.jsonl"),
     "annotate": ("rows.jsonl", "rows.jsonl", "--judge", "context_relevance", "--out", "x.jsonl"),
+    "route ask": ("rows.jsonl", "--catalog", "catalog.yaml"),
 }
 """Commands that ask a model, with what they need besides."""
 

@@ -141,6 +141,7 @@ def test_what_does_not_fit_is_named(folder: Path, capsys: pytest.CaptureFixture[
         (*train, *rows, *TEXTS, "--metric", "bleu"): "--metric 'bleu' is none of",
         (*train, *rows, *TEXTS, "--score", "grade"): "the column 'grade' is missing",
         ("student", "judge", "s.json", "rows.jsonl", "--out", "x.jsonl"): "s.json is no student",
+        ("student", "judge", "none.json", "rows.jsonl", "--out", "x.jsonl"): "cannot read the student 'none.json'",
         ("student", "data", "v.jsonl", "--judge", "groundedness", "--out", "c"): "there is no text 'source'",
         ("student", "data", "v.jsonl", "--judge", "nobody", "--out", "c"): "nobody",
     }
