@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ...optimize.options import option
+from ...optimize.options import described, option
 from ..config.options import ModelOptions, RowOptions
 from ..terminal import progress_on_stderr, say, say_json, say_table, simulated_mark
 from .failure import error_body, report_failure
@@ -28,17 +28,18 @@ Example:  judgewright route ask questions.jsonl --catalog catalog.yaml --model g
 """
 BASE = "routing"
 
-_route = partial(option, "Search")
+_judging = partial(option, "Judging")
 
 
 @dataclass(frozen=True, kw_only=True)
 class RouteOptions:
     """What the judge chooses among."""
 
-    judge: str | None = _route(None, "The judge that chooses, of `route judge` [default: made of the catalogue].")
-    k: int = _route(5, "Sources the judge chooses among, the nearest.", low=1)
-    embedder: str | None = _route(None, "Rank sources by this sentence-transformers model, and not by BM25.")
-    by: str | None = _route(None, "Also measure each value of this column.", metavar="COLUMN")
+    catalog: Path = field(metadata=described("Data", "The sources, as YAML.", kind="path"))
+    judge: str | None = _judging(None, "The judge that chooses, of `route judge` [default: made of the catalogue].")
+    k: int = _judging(5, "Sources the judge chooses among, the nearest.", low=1)
+    embedder: str | None = _judging(None, "Rank sources by this sentence-transformers model, not by keywords.")
+    by: str | None = _judging(None, "Also measure each value of this column.", metavar="COLUMN")
 
 
 @click.group(cls=Group)
@@ -69,14 +70,12 @@ def judge(catalog: Path, base: str, out: Path, workspace: Workspace, as_json: bo
 
 @route.command(epilog=ASK)
 @click.argument("data", type=click.Path(path_type=Path))
-@click.option("--catalog", type=click.Path(path_type=Path), required=True, help="The sources, as YAML.")
 @options_of(options=RouteOptions, rows=RowOptions, models=ModelOptions)
 @output_option("--out", type=OutFile(), help="Write the choices, for score, slices and gate.")
 @writes_workspace
 @json_option
 def ask(
     data: Path,
-    catalog: Path,
     options: RouteOptions,
     rows: RowOptions,
     models: ModelOptions,
@@ -96,7 +95,7 @@ def ask(
     from .model_access import asking_environment
 
     with progress_on_stderr(quiet=as_json) as watch:
-        sources = read_catalog(catalog)
+        sources = read_catalog(options.catalog)
         if options.judge is None:
             prompt = router_of(sources, workspace.registry.get(BASE))
         else:
