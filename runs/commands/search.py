@@ -18,6 +18,7 @@ from .options import json_option, options_of, output_option
 from .output_paths import OutFile
 
 if TYPE_CHECKING:
+    from ...judges.search import RetrieverChoice
     from ..actions.search_tune import TunedFiles
 
 TUNE = """\
@@ -215,4 +216,17 @@ def _say(tuned: TunedFiles, out: Path | None) -> None:
     way = one.direction
     say(f"  of a query's documents: mean {way.by_query}, above 0 on {way.positive} of {way.queries} queries")
     say(f"  of the {way.over_settings.n} settings tried, by {metric}: {way.over_settings}")
+    _say_retriever(one.retriever)
     say(f"\nweights tuned on all judged queries: {one.fusion}" + (f", written to {out}" if out else ""))
+
+
+def _say_retriever(choice: RetrieverChoice) -> None:
+    say("\nwhich single feature to retrieve by? (Kendall's tau of a query's documents, its mean)")
+    lines = [(name, str(choice.by_people[name]), str(tau)) for name, tau in choice.by_judge.items()]
+    say_table(("retriever", "with people's grades", "with the judge's"), lines)
+    if choice.chosen is None or choice.best is None or choice.loss is None:
+        say("  no query tells: grades or scores do not differ among its documents")
+    elif choice.chosen == choice.best:
+        say(f"  the judge chooses {choice.chosen}, and so do people")
+    else:
+        say(f"  the judge chooses {choice.chosen}, people {choice.best}: tau by people changes by {choice.loss.mean}")
