@@ -20,7 +20,7 @@ FAILS = re.compile(
 )
 THRESHOLD_NAME = re.compile(
     r"(?:^|_)(?:threshold|thresh|cut_?off|pass_?mark|passing_?(?:score|grade)|min(?:imum)?_?(?:score|grade|rating)"
-    r"|(?:score|grade)_?min|pass_?from|pass_?at|schwelle|schwellenwert|umbral|seuil)$",
+    r"|(?:score|grade)_?min|pass_?(?:from|at|score|grade|level)|required_?(?:score|grade)|good_?enough|accept_?(?:from|at|score)|gate_?(?:at|score)|schwelle|schwellenwert|umbral|seuil)$",
     re.IGNORECASE,
 )
 """Names of a threshold in code; `minScore` is read as `min_Score`."""

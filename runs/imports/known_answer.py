@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from ...judges import InputError, OutputScale
@@ -12,11 +13,20 @@ from .stated_fields import json_fields
 from .stated_labels import in_order
 from .stated_scale import of_numbers
 
+_NAMED_FIELD = re.compile(
+    r"\b(boolean|integer|number|score|rating|label|verdict) (?:field |key |property )?(?:called"
+    r"|named) [\"'`](\w+)[\"'`]",
+    re.IGNORECASE,
+)
+"""The one field of an answer that is named outside the words that ask for it."""
+
 
 def known_answer(judge: ForeignJudge, asks: str, whole: str, options: AddOptions) -> StatedAnswer:
     labels, facts = options.labels, judge.beside
     if judge.labels and not labels and not options.choice:
         labels = in_order(judge.labels, whole) or ordered_by_scores(judge.labels, facts.scores) or ()
+    if not json_fields(asks) and re.search(r"\bjson\b", asks, re.IGNORECASE):
+        asks += "".join(f'\n{{"{name}": {kind}}}' for kind, name in _NAMED_FIELD.findall(whole)[:1])
     schema_beside = bool(facts.answer_fields) and judge.reply_schema is None and not json_fields(asks)
     if schema_beside:
         asks += "\nJSON: {" + ", ".join(f'"{name}": {said}' for name, said in facts.answer_fields.items()) + "}"

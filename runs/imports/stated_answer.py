@@ -104,9 +104,11 @@ def _prose_scale(answer: str, whole: str) -> tuple[StatedLabels | None, OutputSc
     return None, None, ()
 
 
-def _directed(scale: OutputScale | None, whole: str, name: str) -> tuple[OutputScale | None, tuple[Question, ...]]:
+def _directed(
+    scale: OutputScale | None, whole: str, name: str, *, is_field: bool = False
+) -> tuple[OutputScale | None, tuple[Question, ...]]:
     """Put the worst end of a scale first, or ask which it is."""
-    directed = with_direction(scale, whole, name) if scale else None
+    directed = with_direction(scale, whole, name, is_field=is_field) if scale else None
     if scale is None or directed is not None:
         return directed, ()
     if scale.kind == "binary":
@@ -147,7 +149,7 @@ def _json_answer(
         return StatedAnswer(scale=named_scale(labels), reply_schema=schema)
     scale, questions = _field_scale(key, fields, answer, whole)
     if scale is not None:
-        scale, questions = _directed(scale, whole, key.rpartition(".")[2])
+        scale, questions = _directed(scale, whole, key.rpartition(".")[2], is_field=True)
     return StatedAnswer(scale=scale, reply_schema=schema, questions=questions)
 
 

@@ -14,8 +14,8 @@ from ...judges import OutputScale
 from .stated_labels import answer_words
 from .stated_threshold import good_side
 
-Direction = Literal["up", "down", "open"]
-"""Whether higher grades are better, lower ones, or nobody can tell; of two bare words the second of `no, yes` is up."""
+Direction = Literal["up", "down", "open", "unsaid"]
+"""Whether higher grades are better, lower ones, or nobody can tell; or no word says so, and more is better."""
 
 BARE = frozenset(
     [
@@ -92,6 +92,13 @@ _NEXT_VALUE = re.compile(
     r",?\s-?\d+\s?[=:(]|(?:,|\s(?:and|or|und|oder|et|ou|y|o))\s+[\"'`]?(?:no|false|nein|non|falsch|\d+)\b",
     re.IGNORECASE,
 )
+_HAS_FAULT = re.compile(
+    r"\b(?:contain\w*|includ\w+|ha[sd]|have|having|mak\w+|made|introduc\w+|invent\w*|commit\w*|violat\w+|break\w*|contradict\w*|leak\w*"
+    r"|reveal\w*|disclos\w+|hallucinat\w+|fabricat\w+|promis\w+|us(?:es|ing)|add\w*|there|is|are|was|were|be|enthält|enthalten|erfindet|hat|ist|sind"
+    r"|gibt|steht|verletzt|verstößt|contient|invente|est|sont|contredit|commet|contiene|inventa|hay|tiene|es|está|hallucinations?|errors?|any)\b",
+    re.IGNORECASE,
+)
+"""Words by which a question says that the text itself has the fault."""
 _BARE_FIRST = rf"\W*(?:{'|'.join(sorted(BARE))})\b(?! \w)"
 _HOLDS = ("contains", "has", "includes", "enthält", "contient", "contiene", "hat")
 _ASKS_WHETHER = re.compile(
@@ -108,13 +115,14 @@ _COMPARED = re.compile(
 """What stands before a number that is compared with, and of which the words after it say nothing."""
 
 
-def with_direction(scale: OutputScale, text: str, name: str) -> OutputScale | None:
+def with_direction(scale: OutputScale, text: str, name: str, *, is_field: bool = False) -> OutputScale | None:
     """Return a scale with the worst first; None where nobody can tell which end that is.
 
     Args:
         scale: Numbers as they go up, or labels as their own words order them.
         text: All of the prompt.
         name: What the answer calls the verdict: a field of JSON, or the word before it.
+        is_field: Whether that is a field of JSON, which has its name from what it measures.
     """
     if scale.kind == "choice":
         return scale
@@ -127,6 +135,8 @@ def with_direction(scale: OutputScale, text: str, name: str) -> OutputScale | No
     if scale.labels or scale.kind == "binary":
         return scale
     found = _of_numbers(scale, text, name)
+    if found == "unsaid":
+        found = "open" if is_field and scale.low >= 0 and not _is_usual(name) else "up"
     if found == "up":
         return scale
     if found == "open" or scale.kind == "probability" or scale.high - scale.low > MOST_NAMED:
@@ -154,7 +164,7 @@ def _of_numbers(scale: OutputScale, text: str, name: str) -> Direction:
         return "open"
     if signs:
         return "up" if signs == {1} else "down"
-    return "open" if ends < 0 and measured == "up" else measured  # one end alone may be misread
+    return "open" if ends < 0 and measured in ("up", "unsaid") else measured  # one end alone may be misread
 
 
 def _of_grades(scale: OutputScale, text: str) -> int:
@@ -177,7 +187,15 @@ def _by_measure(text: str, name: str) -> Direction:
         doubted |= any(word in doubtful for word in words)
     if signs == {-1}:
         return "down"
-    return "open" if -1 in signs or (doubted and 1 not in signs) else "up"
+    if -1 in signs or (doubted and 1 not in signs):
+        return "open"
+    return "up" if signs else "unsaid"
+
+
+def _is_usual(name: str) -> bool:
+    """Whether a field has a usual name of a grade, which says nothing of what is measured."""
+    words = set(re.split(r"[\W_]+", name.casefold()))
+    return bool(words & (answer_words("verdict_fields").keys() | answer_words("usual_fields").keys()))
 
 
 def _side_of_name(name: str) -> int:
@@ -202,12 +220,15 @@ def _of_bare_words(labels: tuple[str, ...], text: str, name: str) -> Direction:
     means = _side_of(re.escape(yes), text), _side_of(re.escape(no), text)
     sign = _sign(means[0] - means[1]) or _side_of_name(name)
     if not sign:
-        sides = {_side_of_words(next(filter(None, match.groups()))) for match in _ASKS_WHETHER.finditer(text)} - {0}
+        asked = [next(filter(None, match.groups())) for match in _ASKS_WHETHER.finditer(text)]
+        sides = {side for words in asked if (side := _side_of_words(words))}
         words = re.findall(r"[^\W_]+", name.casefold())
         if words and words[0] in _HOLDS and not any(word in answer_words("better") for word in words):
             return "open"
         if set(words) & answer_words("doubtful").keys():
             return "open"
+        if sides == {-1} and not any(_side_of_words(words) < 0 and _HAS_FAULT.search(words) for words in asked):
+            return "open"  # a comment that points at a defect is no bad comment
         sign = -1 if sides == {-1} else 1
         if sides == {-1, 1}:
             return "open"

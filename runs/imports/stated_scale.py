@@ -191,6 +191,15 @@ def read_levels(text: str) -> OutputScale | None:
     if len(set(levels)) < 2 and len(bare) > 2 and len(set(bare)) == len(bare):
         levels = bare
     levels = levels if len(set(levels)) > 1 else [int(match["level"]) for match in _INLINE.finditer(text)]
+    sparse = list(dict.fromkeys(levels))
+    in_turn = len(sparse) > 2 and sparse in (sorted(sparse), sorted(sparse, reverse=True))
+    if (
+        in_turn
+        and min(sparse) in (0, 1)
+        and max(sparse) in (5, 7, 10, 20, 100)
+        and max(sparse) - min(sparse) >= len(sparse)
+    ):
+        return of_numbers([float(level) for level in sparse])
     steps = max(levels, default=0) - min(levels, default=0) == len(set(levels)) - 1
     if len(set(levels)) >= 2 and steps and (len(set(levels)) > 2 or 0 in levels):
         return of_numbers([float(level) for level in levels])
