@@ -27,6 +27,7 @@ COMMANDS = {
     "search": ("search:search", "Use a judge's labels for search: tune a ranking, train embeddings."),
     "student": ("student:student", "Train a small student on a judge's verdicts, or make data to fine-tune one."),
     "route": ("route:route", "Choose the source of a catalogue that should answer a question."),
+    "answers": ("answers:answers", "Compare ways to answer from documents, and ways to grade answers."),
     "runs": ("runs:runs", "List, show, resume and export runs."),
     "review": ("review:review", "Read runs on a page in the browser, and decide about them."),
     "jobs": ("jobs:jobs", "List, pause, resume and stop what the page started."),

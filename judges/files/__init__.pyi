@@ -9,7 +9,7 @@ from .records import Cell, kind_of, name_of, read_records, unit_of
 from .rows_in_memory import RowsInMemory, RowSource, rows_in_memory
 from .small_file import read_small, read_small_text
 from .suspicious import SUSPICIONS, find_suspicions
-from .text_answers import TextAnswers, load_text_answers
+from .text_answers import TextAnswers, gold_answers, load_text_answers
 from .verdict_columns import GROUP_COLUMNS, RATIONALE, VerdictColumns
 from .verdict_items import require_aggregate
 from .verdict_scale import GradeMap, infer_scale, parse_grade_map, words_for
@@ -39,6 +39,7 @@ __all__ = [
     "check_rows",
     "count_row_tokens",
     "find_suspicions",
+    "gold_answers",
     "infer_raw_scale",
     "infer_scale",
     "judge_inputs",

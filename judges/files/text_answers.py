@@ -103,7 +103,7 @@ def load_text_answers(
         note = "every row is a group of its own, as no column names the group (--group COLUMN does)"
     return TextAnswers(
         answers=tuple(answers),
-        gold=tuple(_gold(record.fields[gold]) for record in scored),
+        gold=tuple(gold_answers(record.fields[gold]) for record in scored),
         groups=_groups(scored, group),
         by=categories,
         unscored=labelled - len(scored),
@@ -112,7 +112,7 @@ def load_text_answers(
     )
 
 
-def _gold(cell: Cell) -> tuple[str, ...]:
+def gold_answers(cell: Cell) -> tuple[str, ...]:
     """Read one right answer, or a list of them, which stands as its JSON."""
     text = as_text(cell) or ""
     if isinstance(cell, str) and cell.startswith("["):

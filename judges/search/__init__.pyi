@@ -1,4 +1,4 @@
-from .features import FEATURES, text_features
+from .features import FEATURES, latent_vectors, text_features
 from .fusion import METHODS, Fuser, Fusion, Method
 from .paired_gain import Gain, paired_gain
 from .retriever_choice import RetrieverChoice, choose_retriever
@@ -18,6 +18,7 @@ __all__ = [
     "SearchTuning",
     "TuneSettings",
     "choose_retriever",
+    "latent_vectors",
     "paired_gain",
     "read_trec_run",
     "text_features",

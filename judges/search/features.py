@@ -42,12 +42,9 @@ def text_features(
     Raises:
         InputError: The passages have no word.
     """
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
     if not any(words(text) for text in passages):
         raise InputError("no passage has a word, so that there is nothing to search")
-    # Any: scikit-learn and SciPy have no types.
-    vectorizer: Any = TfidfVectorizer(sublinear_tf=True, tokenizer=words, token_pattern=None, lowercase=False)  # pyright: ignore[reportArgumentType]  # None is what it asks for beside a tokenizer
+    vectorizer = _vectorizer()
     corpus, asked = vectorizer.fit_transform(passages).tocsr(), vectorizer.transform(queries).tocsr()
     reduced_corpus, reduced_asked = _reduced(corpus, asked)
     bm25, dense = Bm25(passages), None if encode is None else Dense(passages, encode)
@@ -73,6 +70,23 @@ def text_features(
         if count is not None:
             count(i + 1, len(queries))
     return found
+
+
+def latent_vectors(texts: Sequence[str]) -> FloatArray:
+    """Return texts as vectors of length 1 in the space of their own largest singular values; shape (n, d).
+
+    As in the feature `svd`; a text without a word is 0.
+    """
+    if not any(words(text) for text in texts):
+        return np.zeros((len(texts), 1))
+    corpus = _vectorizer().fit_transform(texts).tocsr()
+    return _reduced(corpus, corpus)[0]
+
+
+def _vectorizer() -> Any:  # Any: scikit-learn and SciPy have no types
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    return TfidfVectorizer(sublinear_tf=True, tokenizer=words, token_pattern=None, lowercase=False)  # pyright: ignore[reportArgumentType]  # None is what it asks for beside a tokenizer
 
 
 def _reduced(corpus: Any, asked: Any) -> tuple[FloatArray, FloatArray]:  # Any: scipy's matrices have no types

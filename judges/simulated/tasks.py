@@ -1,4 +1,4 @@
-"""Answer tasks other than judging: split into claims, find trivial ones, rank passages, define relevance.
+"""Answer tasks other than judging: split into claims, find trivial ones, rank passages, define relevance, answer.
 
 Each task is known by the sentence its system message opens with. The answers follow from the words
 of the request alone, and are plausible rather than good: clauses for claims, shared words for relevance.
@@ -32,6 +32,11 @@ _TALK = (
 )
 _TALK_KEYS = frozenset(stem(word) for word in _TALK.split())
 _MOST_EXAMPLES = 6
+_NUMBER = re.compile(r"[$€£]?\d(?:[\d.,]*\d)?(?: (?:million|billion|percent))?%?")
+_HOW_MANY = re.compile(r"(?i)\b(?:how (?:much|many)|what (?:was|is|were|are) the|when|which year)\b")
+_LEAST_SHARED = 0.5
+"""The share of what is asked that a sentence has to speak of to answer it."""
+_PASSAGE = re.compile(r"(?m)^\[\d{1,6}\]$")
 
 
 def basic_instruction(system: str, user: str) -> str | None:
@@ -54,6 +59,7 @@ class TaskWriter:
             "you rank passages by their relevance to a search query": self._rank,
             "you define relevance for a search query": self._define,
             "you improve a definition of relevance": self._improve,
+            "you answer a question from passages": self._answer,
         }
 
     def write(self, system: str, user: str) -> str | None:
@@ -122,6 +128,26 @@ class TaskWriter:
         examples += [f"statements about {word}" for word in new_words]
         meaning = definition.partition("\n")[0] or self._define(fields)["meaning"]
         return {"meaning": meaning, "examples": examples}
+
+    def _answer(self, fields: Fields) -> dict[str, object]:
+        """Take the sentence that shares most words with the question; where a number is asked for, only that."""
+        question = fields.get("question", "")
+        sought = set(self._keys(question))
+        # What is asked about it, without the names of things.
+        asked = {stem(word) for word in _WORD.findall(question) if word.islower()} & sought
+        best, quote = 0.0, ""
+        for passage in _PASSAGE.split(fields.get("passages", ""))[1:]:
+            around = len(sought & set(self._keys(passage)))
+            for sentence in _SENTENCE.split(passage):
+                own = len(asked & set(self._keys(sentence)))
+                if own >= _LEAST_SHARED * len(asked) and own + around > best:
+                    best, quote = own + around, sentence.strip()
+        if not quote:
+            return {"quote": "", "answer": ""}
+        given = set(_NUMBER.findall(question))
+        numbers = [found for found in _NUMBER.findall(quote) if found not in given]
+        wants_number = _HOW_MANY.search(question) is not None and numbers
+        return {"quote": quote, "answer": numbers[0] if wants_number else quote}
 
     def _content(self, text: str) -> list[str]:
         words = dict.fromkeys(word.lower() for word in _WORD.findall(text))

@@ -1,3 +1,4 @@
+from .reports import write_reports
 from .rows import SUPPORTED, UNSUPPORTED, DemoDocument, demo_documents, demo_rows, write_demo_rows
 
 __all__ = [
@@ -7,4 +8,5 @@ __all__ = [
     "demo_documents",
     "demo_rows",
     "write_demo_rows",
+    "write_reports",
 ]

@@ -1,0 +1,300 @@
+"""Compare ways to answer from documents: how they are cut, what stands before each chunk, how many are retrieved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any, Literal
+
+import numpy as np
+
+from ..annotation import Bm25, Dense, Encode, Retriever, rank
+from ..instruction import ASKING, Unfilled, ask_instruction, load_instruction
+from ..judge import JudgeSettings
+from ..judged_dataset import FloatArray, IntArray
+from ..metrics import Estimate, answer_similarity, left_out_se, score_interval
+from ..metrics.delta import mean_share
+from ..models.client import Client, Progress
+from ..prompt import JudgePrompt
+from ..scale import DecisionRule
+from ..verdict import Verdict
+from .chunking import Chunk, Chunking, covered, cut
+from .documents import Document, Question
+from .grading import GivenAnswer, grade_answers
+
+Context = Literal["none", "document", "headings"]
+"""What stands before each chunk: nothing, what is known of its document, or that and the headings it is under."""
+CONTEXTS: tuple[Context, ...] = ("none", "document", "headings")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """One way to answer from documents."""
+
+    chunking: Chunking
+    context: Context
+    k: int
+    """Chunks retrieved for a question."""
+
+    def __str__(self) -> str:
+        return f"{self.chunking}, context {self.context}, top {self.k}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of one question."""
+
+    answer: str | None
+    """None where the model gave none that can be read; empty where it says that the passages hold none."""
+    quote: str = ""
+    """What the model says it read the answer from."""
+    failure: str = ""
+    """Why there is no answer, or no verdict."""
+    correct: bool | None = None
+    """By the judge; None without a verdict."""
+    similarity: float | None = None
+    """To the nearest right answer."""
+    document_found: bool | None = None
+    """Whether a chunk of the right document was retrieved; None where none is named."""
+    evidence_found: float | None = None
+    """The share of the evidence that the retrieved chunks hold."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetupResult:
+    """One way, and how it did at the three levels: document, chunk, answer."""
+
+    setup: Setup
+    chunks: int
+    characters: float
+    """Of the passages that a question came with, as a mean."""
+    outcomes: tuple[Outcome, ...]
+    document: Estimate
+    evidence: Estimate
+    correct: Estimate
+    anls: Estimate
+    change: Estimate | None
+    """In the share of right answers against the first way, where both have a verdict; None for the first."""
+
+    @property
+    def empty(self) -> int:
+        """Questions that the model found no answer to."""
+        return sum(outcome.answer == "" for outcome in self.outcomes)
+
+    @property
+    def failed(self) -> int:
+        """Questions without an answer or verdict; they count as neither right nor wrong."""
+        return sum(outcome.correct is None for outcome in self.outcomes)
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return one entry of `answers compare --json`."""
+        chunking = self.setup.chunking
+        return {
+            "chunker": chunking.chunker,
+            "size": chunking.size,
+            "overlap": chunking.overlap,
+            "context": self.setup.context,
+            "k": self.setup.k,
+            "chunks": self.chunks,
+            "characters": self.characters,
+            "document_found": self.document.to_json(),
+            "evidence_found": self.evidence.to_json(),
+            "correct": self.correct.to_json(),
+            "anls": self.anls.to_json(),
+            "change": self.change and self.change.to_json(),
+            "empty": self.empty,
+            "failed": self.failed,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grader:
+    """Who says which answers are right."""
+
+    prompt: JudgePrompt
+    client: Client
+    rule: DecisionRule | None
+    settings: JudgeSettings
+
+
+def compare_setups(
+    documents: Sequence[Document],
+    questions: Sequence[Question],
+    setups: Sequence[Setup],
+    *,
+    answering: Client,
+    grader: Grader,
+    encode: Encode | None = None,
+    settings: JudgeSettings = ASKING,
+    watch: Callable[[str, Progress], None],
+) -> tuple[list[SetupResult], bool]:
+    """Answer all questions in every way and grade the answers; also say whether a stand-in answered or judged.
+
+    Args:
+        documents: Where the answers are sought.
+        questions: With their right answers.
+        setups: The ways; changes are told against the first.
+        answering: The model that answers.
+        grader: The judge.
+        encode: Vectors of texts, by which chunks are retrieved and sentences compared; BM25 and latent semantic
+            analysis without one.
+        settings: Sampling and limits of the model that answers.
+        watch: Called with the name of the way while replies come in.
+    """
+    results: list[SetupResult] = []
+    groups = _groups(questions)
+    simulated = answering.model.simulated or grader.client.model.simulated
+    index: _Index | None = None
+    for setup in setups:
+        if index is None or (index.chunking, index.context) != (setup.chunking, setup.context):
+            index = _Index(documents, setup.chunking, setup.context, encode)
+        retrieved = [index.best(question.text, setup.k) for question in questions]
+        passages = [_numbered([index.texts[i] for i in found]) for found in retrieved]
+        items = [{"question": q.text, "passages": text} for q, text in zip(questions, passages, strict=True)]
+
+        def watched(doing: str, setup: Setup = setup) -> Callable[[Progress], None]:
+            return lambda progress: watch(f"{setup}: {doing}", progress)
+
+        replies = ask_instruction(
+            load_instruction("answer_question"), items, answering, settings=settings, progress=watched("answers")
+        )
+        given: list[GivenAnswer] = []
+        for i, (question, reply) in enumerate(zip(questions, replies, strict=True)):
+            if not isinstance(reply, Unfilled):
+                simulated = simulated or reply.simulated
+                answer = reply.text("answer").strip()
+                given.append(GivenAnswer(id=str(i), question=question.text, gold=question.gold, answer=answer))
+        judged = grade_answers(
+            grader.prompt,
+            given,
+            grader.client,
+            settings=grader.settings,
+            rule=grader.rule,
+            progress=watched("verdicts"),
+        )
+        simulated = simulated or judged.simulated
+        answers = {one.id: (one.answer, verdict) for one, verdict in zip(given, judged.answers, strict=True)}
+        outcomes: list[Outcome] = []
+        for i, (question, reply, found) in enumerate(zip(questions, replies, retrieved, strict=True)):
+            document_found, evidence_found = index.found(question, found)
+            if isinstance(reply, Unfilled):
+                outcome = Outcome(
+                    answer=None,
+                    failure=f"{reply.reason}: {reply.detail}",
+                    document_found=document_found,
+                    evidence_found=evidence_found,
+                )
+            else:
+                answer, verdict = answers[str(i)]
+                graded = isinstance(verdict, Verdict)
+                outcome = Outcome(
+                    answer=answer,
+                    quote=reply.text("quote").strip(),
+                    failure="" if graded else f"no verdict, {verdict.reason}: {verdict.detail}",
+                    correct=verdict.positive if graded else None,
+                    similarity=answer_similarity(answer, question.gold),
+                    document_found=document_found,
+                    evidence_found=evidence_found,
+                )
+            outcomes.append(outcome)
+        results.append(_result(setup, index, passages, outcomes, groups, results[0] if results else None))
+    return results, simulated
+
+
+class _Index:
+    """The chunks of documents, cut in one way, and what retrieves them."""
+
+    def __init__(
+        self, documents: Sequence[Document], chunking: Chunking, context: Context, encode: Encode | None
+    ) -> None:
+        self.chunking, self.context = chunking, context
+        self._chunks: list[tuple[int, Chunk]] = []
+        self.texts: list[str] = []
+        for position, document in enumerate(documents):
+            for chunk in cut(document.text, chunking, encode=encode):
+                self._chunks.append((position, chunk))
+                self.texts.append(_with_context(document, chunk, context))
+        self._retriever: Retriever = Bm25(self.texts) if encode is None else Dense(self.texts, encode)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def best(self, question: str, k: int) -> IntArray:
+        """Return the positions of the k nearest chunks, the nearest first."""
+        return rank(self._retriever.scores(question))[:k]
+
+    def found(self, question: Question, retrieved: IntArray) -> tuple[bool | None, float | None]:
+        """Say whether the right document, and how much of the evidence, is among retrieved chunks."""
+        if question.document is None:
+            return None, None
+        spans = [(c.start, c.end) for at, c in (self._chunks[i] for i in retrieved) if at == question.document]
+        return bool(spans), None if question.evidence is None else covered(question.evidence, spans)
+
+
+def _with_context(document: Document, chunk: Chunk, context: Context) -> str:
+    text = document.text[chunk.start : chunk.end].strip()
+    about = [document.about] if context != "none" and document.about else []
+    if context == "headings" and chunk.headings:
+        about.append(" > ".join(chunk.headings))
+    return "\n".join([*about, text])
+
+
+def _numbered(texts: Sequence[str]) -> str:
+    """Write passages below their numbers; their lines stay, as those of tables mean something."""
+    return "\n\n".join(f"[{number}]\n{text}" for number, text in enumerate(texts, 1))
+
+
+def _groups(questions: Sequence[Question]) -> IntArray:
+    """Return codes of questions that rest on the same document; one without a document is its own group."""
+    codes: dict[object, int] = {}
+    keys = [("question", i) if q.document is None else ("document", q.document) for i, q in enumerate(questions)]
+    return np.array([codes.setdefault(key, len(codes)) for key in keys], np.int64)
+
+
+def _result(
+    setup: Setup,
+    index: _Index,
+    passages: Sequence[str],
+    outcomes: Sequence[Outcome],
+    groups: IntArray,
+    first: SetupResult | None,
+) -> SetupResult:
+    correct = [None if outcome.correct is None else float(outcome.correct) for outcome in outcomes]
+    change = None
+    if first is not None:
+        before = [None if outcome.correct is None else float(outcome.correct) for outcome in first.outcomes]
+        changes = [None if a is None or b is None else a - b for a, b in zip(correct, before, strict=True)]
+        change = _mean(changes, groups, "no question has a verdict in both", bounds=(-1.0, 1.0))
+    return SetupResult(
+        setup=setup,
+        chunks=len(index),
+        characters=fmean(map(len, passages)),
+        outcomes=tuple(outcomes),
+        document=_mean(
+            [None if o.document_found is None else float(o.document_found) for o in outcomes],
+            groups,
+            "no question names its document",
+        ),
+        evidence=_mean([o.evidence_found for o in outcomes], groups, "no question has evidence"),
+        correct=_mean(correct, groups, "no answer has a verdict"),
+        anls=_mean([o.similarity for o in outcomes], groups, "there is no answer"),
+        change=change,
+    )
+
+
+def _mean(
+    values: Sequence[float | None], groups: IntArray, missing: str, *, bounds: tuple[float, float] = (0.0, 1.0)
+) -> Estimate:
+    """Return the mean of the values there are, with its interval over groups."""
+    known: FloatArray = np.array([value for value in values if value is not None], np.float64)
+    if not len(known):
+        return Estimate.undefined(0, missing)
+    there = np.array([value is not None for value in values])
+    codes = np.unique(groups[there], return_inverse=True)[1].astype(np.int64)
+    if bounds == (0.0, 1.0):
+        return mean_share(known, codes)
+    mean = float(known.mean())
+    se, units = left_out_se(known - mean, codes)
+    interval = score_interval(mean, se, units, bounds=bounds) if units > 1 else None
+    return Estimate.of(mean, interval, len(known), missing="one document cannot show the spread")

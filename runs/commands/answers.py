@@ -1,0 +1,256 @@
+"""`judgewright answers`: answer from documents in several ways, and grade answers in several."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from ...optimize.options import described, option
+from ..config.options import ModelOptions
+from ..terminal import progress_on_stderr, say, say_json, say_table, simulated_mark
+from .failure import error_body, report_failure
+from .help import Group
+from .model_access import asking_environment
+from .options import json_option, options_of, output_option, writes_workspace
+from .output_paths import OutFile
+
+if TYPE_CHECKING:
+    from ...judges.answers import GradedAnswers, Setup
+    from ...judges.metrics import Estimate
+    from ..actions.answers import ComparedSetups
+    from ..store.workspace import Workspace
+
+T = TypeVar("T")
+
+COMPARE = """\
+A small corpus:  judgewright answers sample reports
+Compare:         judgewright answers compare reports/documents.jsonl reports/questions.jsonl --model gpt-4o-mini
+                 --chunker recursive --chunker markdown --context none --context document --k 5
+"""
+MEASURE = """\
+Judge:    judgewright bench answer_correctness answers.jsonl --model gpt-4o-mini --out verdicts.jsonl
+Compare:  judgewright answers measure verdicts.jsonl
+"""
+
+_ways = partial(option, "Ways to compare")
+_judging = partial(option, "Judging")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions:
+    """The ways to answer, each with each, and who judges."""
+
+    chunkers: tuple[str, ...] = _ways(
+        (),
+        "recursive, markdown (at headings) or semantic (between unlike sentences) [default: recursive].",
+        kind="repeated",
+        flag="--chunker",
+    )
+    sizes: tuple[int, ...] = _ways((), "Characters of a chunk [default: 1800].", kind="integers", flag="--size", low=1)
+    overlap: int = _ways(300, "Characters that neighbouring chunks may share.", low=0)
+    contexts: tuple[str, ...] = _ways(
+        (),
+        "What stands before a chunk: none, document (its title and other short columns), or headings, which adds those "
+        "it is under [default: none, document].",
+        kind="repeated",
+        flag="--context",
+    )
+    ks: tuple[int, ...] = _ways(
+        (), "Chunks that are retrieved for a question [default: 5].", kind="integers", flag="--k", low=1
+    )
+    embedder: str | None = _ways(
+        None, "Retrieve by this sentence-transformers model, not by BM25; semantic chunks too are cut by it."
+    )
+    judge: str = field(
+        default="answer_correctness",
+        metadata=described("Judging", "A judge of question, right answer and answer: name, name@version or YAML file."),
+    )
+    answer_model: str | None = _judging(None, "The model that answers [default: the model that judges].")
+    answer_tokens: int = _judging(1024, "Tokens of an answer at most.", low=1)
+
+
+@click.group(cls=Group)
+def answers() -> None:
+    """Compare ways to answer from documents, and ways to grade answers."""
+
+
+@answers.command(epilog=COMPARE)
+@click.argument("documents", type=click.Path(path_type=Path))
+@click.argument("questions", type=click.Path(path_type=Path))
+@options_of(options=CompareOptions, models=ModelOptions)
+@output_option("--out", type=OutFile(), help="Write what became of each question, as JSONL.")
+@writes_workspace
+@json_option
+def compare(
+    documents: Path,
+    questions: Path,
+    options: CompareOptions,
+    models: ModelOptions,
+    out: Path | None,
+    workspace: Workspace,
+    as_json: bool,
+) -> None:
+    """Answer QUESTIONS from DOCUMENTS, cut and retrieved in several ways, and judge the answers.
+
+    DOCUMENTS is a file with a document a line, or a folder of Markdown and text files; QUESTIONS has a question and its
+    right answer a line, and the document and evidence where they are known. A stopped comparison is started again with
+    the same command: what has been answered is not asked again.
+    """
+    from ...judges import BudgetSpent
+    from ...judges.annotation import load_encoder
+    from ...judges.answers import read_documents, read_questions
+    from ..actions.answers import compare_answers, write_outcomes
+
+    setups = _setups(options)
+    corpus = read_documents(documents)
+    asked = read_questions(questions, corpus)
+    environment = asking_environment(workspace.root, models.model, options.answer_model)
+    with progress_on_stderr(quiet=as_json) as watch:
+        compared = compare_answers(
+            workspace,
+            workspace.registry.get(options.judge),
+            corpus,
+            asked,
+            setups,
+            models,
+            environment,
+            answer_model=options.answer_model,
+            answer_tokens=options.answer_tokens,
+            encode=load_encoder(options.embedder) if options.embedder else None,
+            watch=watch,
+        )
+    if out is not None:
+        write_outcomes(compared, out)
+    unpaid = sum("budget" in outcome.failure for result in compared.results for outcome in result.outcomes)
+    shortfall = BudgetSpent(f"the budget ended before {unpaid:,} answers were given and judged") if unpaid else None
+    if as_json:
+        say_json(compared.to_json() | {"out": out and str(out)} | error_body(shortfall))
+    else:
+        _say_compared(compared, out)
+    if shortfall is not None:
+        sys.exit(report_failure(shortfall, as_json=as_json))
+
+
+@answers.command(epilog=MEASURE)
+@click.argument("verdicts", nargs=-1, required=True, type=click.Path(path_type=Path))
+@json_option
+def measure(verdicts: tuple[Path, ...], as_json: bool) -> None:
+    """Put ANLS beside a judge's verdicts on answers, and say how far the two agree, with people too.
+
+    VERDICTS are files of `bench --out`, of a judge whose inputs are question, right answer and answer. ANLS compares
+    letters (Biten et al. 2019); by it an answer is right that is nearer to a right one than one half.
+    """
+    from ...judges.answers import compare_grades
+    from ...judges.files import VerdictColumns
+    from ..actions.score import read_judges
+
+    judges = read_judges(verdicts, VerdictColumns(require_labels=False))
+    graded = {name: compare_grades(judged) for name, judged in judges.items()}
+    if as_json:
+        say_json({"judges": {name: one.to_json() for name, one in graded.items()}})
+        return
+    for name, one in graded.items():
+        _say_graded(name, one)
+
+
+@answers.command(epilog="Example:  judgewright answers sample reports")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Which figures the reports give.")
+@json_option
+def sample(folder: Path, seed: int, as_json: bool) -> None:
+    """Write a small made-up corpus into FOLDER: reports that resemble each other, and questions about them."""
+    from ..demo import write_reports
+
+    documents, questions = write_reports(folder, seed=seed)
+    if as_json:
+        say_json({"documents": str(documents), "questions": str(questions)})
+    else:
+        say(f"written: {documents}, {questions}")
+
+
+def _setups(options: CompareOptions) -> list[Setup]:
+    from ...judges.answers import CHUNKERS, CONTEXTS, Chunking, Setup
+
+    chunkers = _named("--chunker", options.chunkers or CHUNKERS[:1], CHUNKERS)
+    contexts = _named("--context", options.contexts or CONTEXTS[:2], CONTEXTS)
+    ways = product(chunkers, sorted({*options.sizes} or {1800}), contexts, sorted({*options.ks} or {5}))
+    return [
+        Setup(chunking=Chunking(chunker=chunker, size=size, overlap=options.overlap), context=context, k=k)
+        for chunker, size, context, k in ways
+    ]
+
+
+def _named(flag: str, given: Sequence[str], known: Sequence[T]) -> list[T]:
+    """Return the known ones that were given, in the order given."""
+    from ...judges import InputError
+
+    by_name = {str(one): one for one in known}
+    for name in given:
+        if name not in by_name:
+            raise InputError(f"{flag} {name!r} is none of {', '.join(by_name)}")
+    return [by_name[name] for name in dict.fromkeys(given)]
+
+
+def _say_compared(compared: ComparedSetups, out: Path | None) -> None:
+    say(
+        f"\n{len(compared.questions):,} questions on {compared.documents:,} documents, answered by "
+        f"{compared.answer_model}, judged by {compared.judge} on {compared.model}{simulated_mark(compared.simulated)}"
+    )
+    lines: list[tuple[str, ...]] = []
+    for result in compared.results:
+        lines.append(
+            (
+                str(result.setup),
+                f"{result.chunks:,}",
+                _share(result.document),
+                _share(result.evidence),
+                str(result.correct),
+                _share(result.anls),
+                "-" if result.change is None else _change(result.change),
+            )
+        )
+    head = ("way", "chunks", "document", "evidence", "right, by the judge", "ANLS", "against the first")
+    say_table(head, lines)
+    say("document, evidence: how often, and how much of it, is among the retrieved chunks")
+    empty = sum(result.empty for result in compared.results)
+    failed = sum(result.failed for result in compared.results)
+    say(f"{empty:,} answers are empty, and so wrong; {failed:,} have no reply or verdict, and count nowhere")
+    failure = next((o.failure for result in compared.results for o in result.outcomes if o.failure), "")
+    if failure:
+        say(f"  the first: {failure}")
+    cost = "of unknown price" if compared.cost is None else f"${compared.cost:.4f}"
+    say(f"{compared.calls:,} calls, {cost}" + (f"; every answer written to {out}" if out else ""))
+
+
+def _share(estimate: Estimate) -> str:
+    return "-" if estimate.value is None else f"{estimate.value:.3f}"
+
+
+def _change(estimate: Estimate) -> str:
+    if estimate.value is None:
+        return "-"
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.value:+.3f}"
+    return f"{estimate.value:+.3f} [{estimate.low:+.3f}, {estimate.high:+.3f}]"
+
+
+def _say_graded(name: str, graded: GradedAnswers) -> None:
+    judged = graded.judged
+    say(f"\n{name}: {len(graded.similarities):,} answers{simulated_mark(judged.simulated)}")
+    lines = [("right, by the judge", str(graded.correct)), ("ANLS", str(graded.anls))]
+    if graded.people is not None:
+        lines.append(("right, by people", str(graded.people)))
+    for reason, count in judged.unscored.items():
+        lines.append((f"without a verdict: {reason}", f"{count:,}"))
+    say_table(("share of the answers", "95 % interval"), lines)
+    say_table(
+        ("which answers are right", "agreement", "kappa"),
+        [(one.between, str(one.accuracy), str(one.kappa)) for one in graded.agreements],
+    )
