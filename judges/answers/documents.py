@@ -14,7 +14,8 @@ from ..files.records import Record
 
 TEXT_NAMES = ("text", "document", "content", "body", *PASSAGE_NAMES)
 QUESTION_NAMES = ("question", "query")
-GOLD_NAMES = ("gold_answer", "gold", "reference_answer", "reference", "expected_answer", "expected", "answer")
+GOLD_NAMES = ("gold_answer", "gold", "reference_answer", "reference", "expected_answer", "expected")
+"""`answer` too, in a file of questions that nobody has answered yet."""
 EVIDENCE_NAMES = ("evidence", "gold_passage", "gold_chunk")
 SUFFIXES = (".md", ".markdown", ".txt")
 """Files of a folder that are documents."""
@@ -115,7 +116,7 @@ def read_questions(path: Path, documents: Sequence[Document]) -> tuple[Question,
     """
     problems, records = _records(path)
     columns = tuple({name: None for record in records for name in record.fields})
-    question, gold = first_of(QUESTION_NAMES, columns), first_of(GOLD_NAMES, columns)
+    question, gold = first_of(QUESTION_NAMES, columns), first_of((*GOLD_NAMES, "answer"), columns)
     for what, names, found in (("question", QUESTION_NAMES, question), ("right answer", GOLD_NAMES, gold)):
         if found is None:
             raise DataError(

@@ -48,7 +48,7 @@ def correctness_inputs(inputs: Sequence[str], of: str) -> tuple[str, str, str]:
     Raises:
         InputError: Others are there, or one of them is not.
     """
-    gold = first_of([name for name in GOLD_NAMES if name != "answer"], inputs)
+    gold = first_of(GOLD_NAMES, inputs)
     question, answer = first_of(QUESTION_NAMES, inputs), first_of(ANSWER_NAMES, inputs)
     if question is None or gold is None or answer is None or len(inputs) != 3:
         raise InputError(

@@ -11,15 +11,21 @@ import orjson
 
 from ...judges import ClientStats, InputError, JudgePrompt, JudgeSettings, write_beside
 from ...judges.annotation import Encode
+from ...judges.annotation.collection import columns_of, first_of
 from ...judges.answers import (
     Document,
+    GradedAnswers,
     Grader,
     Question,
     Setup,
     SetupResult,
+    compare_grades,
     compare_setups,
     correctness_inputs,
 )
+from ...judges.answers.documents import GOLD_NAMES, QUESTION_NAMES
+from ...judges.answers.grading import ANSWER_NAMES
+from ...judges.files import VerdictColumns
 from ...judges.judge import unanswered_error
 from ..config.environment import Environment, parse_budget
 from ..config.options import ModelOptions, Via
@@ -27,6 +33,8 @@ from ..store.journal import create_run, run_session, set_state
 from ..store.run_clients import open_run_clients
 from ..store.workspace import Workspace
 from .bench import Watch
+from .score import read_judges
+from .verdict_texts import with_texts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +163,27 @@ def compare_answers(
         set_state(workspace.database, run_id, "stopped")
         raise unanswered_error(next(filter(None, failures), "no reply"), of="question")
     return compared
+
+
+def grade_both_ways(answers: Path, verdicts: Sequence[Path]) -> dict[str, GradedAnswers]:
+    """Put ANLS beside the verdicts of each judge; see `compare_grades`.
+
+    Args:
+        answers: A file of questions, right answers and answers.
+        verdicts: Verdict files about its rows.
+
+    Raises:
+        InputError: The file has no such columns.
+        DataError: A file cannot be used, or a verdict file is about other rows.
+    """
+    columns = columns_of(answers)
+    wanted = (QUESTION_NAMES, GOLD_NAMES, ANSWER_NAMES)
+    inputs = [name for names in wanted if (name := first_of(names, columns)) is not None]
+    correctness_inputs(inputs, str(answers))
+    graded: dict[str, GradedAnswers] = {}
+    for name, judged in read_judges(verdicts, VerdictColumns(require_labels=False)).items():
+        graded[name] = compare_grades(with_texts(judged, answers, inputs, flag="a column"))
+    return graded
 
 
 def write_outcomes(compared: ComparedSetups, path: Path) -> None:

@@ -10,8 +10,6 @@ from typing import Any
 from ...judges import (
     Answer,
     Benchmark,
-    DataError,
-    Dataset,
     InputError,
     JudgedDataset,
     Unscored,
@@ -19,13 +17,14 @@ from ...judges import (
     compare,
     measure,
 )
-from ...judges.files import Roles, VerdictColumns, load_judges, read_table
+from ...judges.files import VerdictColumns, load_judges
 from ...judges.metrics.paired_comparison import Change
 from ...judges.scale import BINARY
 from ...judges.students import ScreenedAt, StudentSettings, Trained, screened, train_student
 from ...judges.students.screening import is_sure
 from ...judges.students.training import Count
 from .find_slices import group_by_input
+from .verdict_texts import with_texts
 
 SHOWN = ("precision", "recall", "f1", "kappa", "accuracy", "auroc", "brier", "ece")
 """What is measured of each side."""
@@ -106,25 +105,8 @@ def read_teacher(path: Path, columns: VerdictColumns, *, rows: Path | None, inpu
     if rows is not None:
         if not inputs:
             raise InputError("--rows needs the texts that are read from it: --inputs source,statement")
-        judged = _with_texts(judged, rows, inputs)
+        judged = with_texts(judged, rows, inputs, flag="--inputs COLUMN,COLUMN")
     return group_by_input(judged)
-
-
-def _with_texts(judged: JudgedDataset, path: Path, inputs: Sequence[str]) -> JudgedDataset:
-    roles = Roles(inputs={name: name for name in inputs}, needed=dict.fromkeys(inputs, "--inputs COLUMN,COLUMN"))
-    texts = {draft.id: draft.inputs for draft in read_table(path, roles).drafts}
-    rows = [replace(row, inputs={**row.inputs, **texts.get(row.id, {})}) for row in judged.dataset.rows]
-    missing = sum(row.id not in texts for row in rows)
-    if missing == len(rows):
-        raise DataError(
-            f"{path}: it has none of the rows of {judged.dataset.name}; the first there is {rows[0].id!r}",
-            hint="verdicts and rows are joined by id",
-        )
-    notes = list(judged.dataset.notes)
-    if missing:
-        notes.append(f"{missing:,} of {len(rows):,} verdicts are about rows that {path.name} lacks, and are left out")
-    dataset = Dataset.of(rows, labels=judged.dataset.labels, name=judged.dataset.name, notes=notes)
-    return replace(judged, dataset=dataset).only([i for i, row in enumerate(rows) if row.id in texts])
 
 
 def run_training(teacher: JudgedDataset, settings: StudentSettings, *, count: Count) -> StudentReport:

@@ -36,7 +36,7 @@ Compare:         judgewright answers compare reports/documents.jsonl reports/que
 """
 MEASURE = """\
 Judge:    judgewright bench answer_correctness answers.jsonl --model gpt-4o-mini --out verdicts.jsonl
-Compare:  judgewright answers measure verdicts.jsonl
+Compare:  judgewright answers measure answers.jsonl verdicts.jsonl
 """
 
 _ways = partial(option, "Ways to compare")
@@ -135,24 +135,23 @@ def compare(
     else:
         _say_compared(compared, out)
     if shortfall is not None:
-        sys.exit(report_failure(shortfall, as_json=as_json))
+        sys.exit(report_failure(shortfall, as_json=False))
 
 
 @answers.command(epilog=MEASURE)
+@click.argument("answers_", metavar="ANSWERS", type=click.Path(path_type=Path))
 @click.argument("verdicts", nargs=-1, required=True, type=click.Path(path_type=Path))
 @json_option
-def measure(verdicts: tuple[Path, ...], as_json: bool) -> None:
+def measure(answers_: Path, verdicts: tuple[Path, ...], as_json: bool) -> None:
     """Put ANLS beside a judge's verdicts on answers, and say how far the two agree, with people too.
 
-    VERDICTS are files of `bench --out`, of a judge whose inputs are question, right answer and answer. ANLS compares
-    letters (Biten et al. 2019); by it an answer is right that is nearer to a right one than one half.
+    ANSWERS has a question, its right answer and an answer a line; VERDICTS are what `bench --out` wrote about them, and
+    are joined by id. ANLS compares letters (Biten et al. 2019); by it an answer is right that is nearer to a right one
+    than one half.
     """
-    from ...judges.answers import compare_grades
-    from ...judges.files import VerdictColumns
-    from ..actions.score import read_judges
+    from ..actions.answers import grade_both_ways
 
-    judges = read_judges(verdicts, VerdictColumns(require_labels=False))
-    graded = {name: compare_grades(judged) for name, judged in judges.items()}
+    graded = grade_both_ways(answers_, verdicts)
     if as_json:
         say_json({"judges": {name: one.to_json() for name, one in graded.items()}})
         return
@@ -243,6 +242,8 @@ def _change(estimate: Estimate) -> str:
 
 def _say_graded(name: str, graded: GradedAnswers) -> None:
     judged = graded.judged
+    for note in judged.dataset.notes:
+        say(f"note: {note}")
     say(f"\n{name}: {len(graded.similarities):,} answers{simulated_mark(judged.simulated)}")
     lines = [("right, by the judge", str(graded.correct)), ("ANLS", str(graded.anls))]
     if graded.people is not None:
