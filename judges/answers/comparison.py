@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from statistics import fmean
 from typing import Any, Literal
 
 import numpy as np
 
 from ..annotation import Bm25, Dense, Encode, Retriever, rank
-from ..instruction import ASKING, Unfilled, ask_instruction, load_instruction
+from ..instruction import ASKING, Filled, Unfilled, ask_instruction, load_instruction
 from ..judge import JudgeSettings
 from ..judged_dataset import FloatArray, IntArray
 from ..metrics import Estimate, answer_similarity, left_out_se, score_interval
@@ -18,7 +19,7 @@ from ..metrics.delta import mean_share
 from ..models.client import Client, Progress
 from ..prompt import JudgePrompt
 from ..scale import DecisionRule
-from ..verdict import Verdict
+from ..verdict import Answer, Unscored
 from .chunking import Chunk, Chunking, covered, cut
 from .documents import Document, Question
 from .grading import GivenAnswer, grade_answers
@@ -140,66 +141,72 @@ def compare_setups(
         encode: Vectors of texts, by which chunks are retrieved and sentences compared; BM25 and latent semantic
             analysis without one.
         settings: Sampling and limits of the model that answers.
-        watch: Called with the name of the way while replies come in.
+        watch: Called with `answers` or `verdicts` while replies come in.
     """
-    results: list[SetupResult] = []
-    groups = _groups(questions)
-    simulated = answering.model.simulated or grader.client.model.simulated
-    index: _Index | None = None
+    indexes: dict[tuple[Chunking, Context], _Index] = {}
+    retrieved: list[IntArray] = []
+    items: list[dict[str, str]] = []
     for setup in setups:
-        if index is None or (index.chunking, index.context) != (setup.chunking, setup.context):
-            index = _Index(documents, setup.chunking, setup.context, encode)
-        retrieved = [index.best(question.text, setup.k) for question in questions]
-        passages = [_numbered([index.texts[i] for i in found]) for found in retrieved]
-        items = [{"question": q.text, "passages": text} for q, text in zip(questions, passages, strict=True)]
-
-        def watched(doing: str, setup: Setup = setup) -> Callable[[Progress], None]:
-            return lambda progress: watch(f"{setup}: {doing}", progress)
-
-        replies = ask_instruction(
-            load_instruction("answer_question"), items, answering, settings=settings, progress=watched("answers")
-        )
-        given: list[GivenAnswer] = []
-        for i, (question, reply) in enumerate(zip(questions, replies, strict=True)):
-            if not isinstance(reply, Unfilled):
-                simulated = simulated or reply.simulated
-                answer = reply.text("answer").strip()
-                given.append(GivenAnswer(id=str(i), question=question.text, gold=question.gold, answer=answer))
-        judged = grade_answers(
-            grader.prompt,
-            given,
-            grader.client,
-            settings=grader.settings,
-            rule=grader.rule,
-            progress=watched("verdicts"),
-        )
-        simulated = simulated or judged.simulated
-        answers = {one.id: (one.answer, verdict) for one, verdict in zip(given, judged.answers, strict=True)}
+        way = (setup.chunking, setup.context)
+        if way not in indexes:
+            indexes[way] = _Index(documents, *way, encode)
+        for question in questions:
+            best = indexes[way].best(question.text, setup.k)
+            retrieved.append(best)
+            items.append({"question": question.text, "passages": _numbered([indexes[way].texts[i] for i in best])})
+    # All ways at once: through batches and files that is one exchange for the answers, and one for the verdicts.
+    replies = ask_instruction(
+        load_instruction("answer_question"),
+        items,
+        answering,
+        settings=settings,
+        progress=lambda progress: watch("answers", progress),
+    )
+    given: list[GivenAnswer] = []
+    for i, (question, reply) in enumerate(zip(cycle(questions), replies, strict=False)):
+        if isinstance(reply, Filled):
+            answer = reply.text("answer").strip()
+            given.append(GivenAnswer(id=str(i), question=question.text, gold=question.gold, answer=answer))
+    judged = grade_answers(
+        grader.prompt,
+        given,
+        grader.client,
+        settings=grader.settings,
+        rule=grader.rule,
+        progress=lambda progress: watch("verdicts", progress),
+    )
+    verdicts = {verdict.row_id: verdict for verdict in judged.answers}
+    results: list[SetupResult] = []
+    for s, setup in enumerate(setups):
+        index = indexes[setup.chunking, setup.context]
         outcomes: list[Outcome] = []
-        for i, (question, reply, found) in enumerate(zip(questions, replies, retrieved, strict=True)):
-            document_found, evidence_found = index.found(question, found)
-            if isinstance(reply, Unfilled):
-                outcome = Outcome(
-                    answer=None,
-                    failure=f"{reply.reason}: {reply.detail}",
-                    document_found=document_found,
-                    evidence_found=evidence_found,
-                )
-            else:
-                answer, verdict = answers[str(i)]
-                graded = isinstance(verdict, Verdict)
-                outcome = Outcome(
-                    answer=answer,
-                    quote=reply.text("quote").strip(),
-                    failure="" if graded else f"no verdict, {verdict.reason}: {verdict.detail}",
-                    correct=verdict.positive if graded else None,
-                    similarity=answer_similarity(answer, question.gold),
-                    document_found=document_found,
-                    evidence_found=evidence_found,
-                )
-            outcomes.append(outcome)
-        results.append(_result(setup, index, passages, outcomes, groups, results[0] if results else None))
-    return results, simulated
+        at = range(s * len(questions), (s + 1) * len(questions))
+        for i, question in zip(at, questions, strict=True):
+            found = index.found(question, retrieved[i])
+            outcomes.append(_outcome(question, replies[i], verdicts.get(str(i)), found))
+        characters = fmean(len(items[i]["passages"]) for i in at)
+        results.append(_result(setup, len(index), characters, outcomes, _groups(questions), (results or [None])[0]))
+    simulated = judged.simulated or answering.model.simulated
+    return results, simulated or any(isinstance(reply, Filled) and reply.simulated for reply in replies)
+
+
+def _outcome(
+    question: Question, reply: Filled | Unfilled, verdict: Answer | None, found: tuple[bool | None, float | None]
+) -> Outcome:
+    if isinstance(reply, Unfilled):
+        failure = f"{reply.reason}: {reply.detail}"
+        return Outcome(answer=None, failure=failure, document_found=found[0], evidence_found=found[1])
+    answer = reply.text("answer").strip()
+    assert verdict is not None, "every answer was handed to the judge"
+    return Outcome(
+        answer=answer,
+        quote=reply.text("quote").strip(),
+        failure=f"no verdict, {verdict.reason}: {verdict.detail}" if isinstance(verdict, Unscored) else "",
+        correct=None if isinstance(verdict, Unscored) else verdict.positive,
+        similarity=answer_similarity(answer, question.gold),
+        document_found=found[0],
+        evidence_found=found[1],
+    )
 
 
 class _Index:
@@ -208,7 +215,6 @@ class _Index:
     def __init__(
         self, documents: Sequence[Document], chunking: Chunking, context: Context, encode: Encode | None
     ) -> None:
-        self.chunking, self.context = chunking, context
         self._chunks: list[tuple[int, Chunk]] = []
         self.texts: list[str] = []
         for position, document in enumerate(documents):
@@ -254,8 +260,8 @@ def _groups(questions: Sequence[Question]) -> IntArray:
 
 def _result(
     setup: Setup,
-    index: _Index,
-    passages: Sequence[str],
+    chunks: int,
+    characters: float,
     outcomes: Sequence[Outcome],
     groups: IntArray,
     first: SetupResult | None,
@@ -268,8 +274,8 @@ def _result(
         change = _mean(changes, groups, "no question has a verdict in both", bounds=(-1.0, 1.0))
     return SetupResult(
         setup=setup,
-        chunks=len(index),
-        characters=fmean(map(len, passages)),
+        chunks=chunks,
+        characters=characters,
         outcomes=tuple(outcomes),
         document=_mean(
             [None if o.document_found is None else float(o.document_found) for o in outcomes],

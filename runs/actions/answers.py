@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from ...judges import ClientStats, InputError, JudgePrompt, JudgeSettings, write_beside
+from ...judges import ClientStats, JudgePrompt, JudgeSettings, write_beside
 from ...judges.annotation import Encode
 from ...judges.annotation.collection import columns_of, first_of
 from ...judges.answers import (
@@ -112,8 +112,6 @@ def compare_answers(
         WorldError: The endpoint or the disk stopped it; replies that came are recorded.
     """
     correctness_inputs(prompt.inputs, f"the judge {prompt.name!r}")
-    if models.via != "live":
-        raise InputError("answers are compared with single calls", hint="leave out --via")
     parse_budget(models.budget)
     judging: tuple[str, Via] = (models.model, models.via)
     answering: tuple[str, Via] = (answer_model or models.model, models.via)

@@ -30,16 +30,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 COMPARE = """\
-A small corpus:  judgewright answers sample reports
-Compare:         judgewright answers compare reports/documents.jsonl reports/questions.jsonl --model gpt-4o-mini
-                 --chunker recursive --chunker markdown --context none --context document --k 5
+Example:  judgewright answers compare reports/documents.jsonl reports/questions.jsonl --model gpt-4o-mini --k 5 --k 10
 """
 MEASURE = """\
-Judge:    judgewright bench answer_correctness answers.jsonl --model gpt-4o-mini --out verdicts.jsonl
-Compare:  judgewright answers measure answers.jsonl verdicts.jsonl
+Example:  judgewright answers measure answers.jsonl verdicts.jsonl
 """
 
-_ways = partial(option, "Ways to compare")
+_ways = partial(option, "Search")
 _judging = partial(option, "Judging")
 
 

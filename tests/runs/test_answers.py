@@ -87,7 +87,6 @@ def test_what_does_not_fit_is_named(folder: Path, capsys: pytest.CaptureFixture[
         (("--chunker", "magic"), "none of recursive, markdown, semantic"),
         (("--size", "200"), "an overlap of 300"),
         (("--judge", "groundedness"), "a question, a right answer and an answer"),
-        (("--via", "batch"), "single calls"),
     ):
         assert run(*COMPARE, *words) == 2
         assert said in capsys.readouterr().err
