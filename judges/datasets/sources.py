@@ -11,6 +11,8 @@ from .alce import ALCE
 from .annotation_tools import ANNOTATION_TOOLS
 from .climretrieve import CLIMRETRIEVE
 from .diras import DIRAS
+from .diras_checks import DIRAS_CHECKS
+from .financebench import FINANCEBENCH
 from .generic import GENERIC
 from .hotpotqa import HOTPOTQA
 from .llm_aggrefact import LLM_AGGREFACT
@@ -18,7 +20,7 @@ from .ragtruth import RAGTRUTH
 from .source import Flat, ReadOptions, Source
 from .trec_dl import TREC_DL
 
-_DATA_SETS = (LLM_AGGREFACT, RAGTRUTH, TREC_DL, HOTPOTQA, DIRAS, CLIMRETRIEVE, ALCE)
+_DATA_SETS = (LLM_AGGREFACT, RAGTRUTH, TREC_DL, HOTPOTQA, DIRAS, DIRAS_CHECKS, CLIMRETRIEVE, ALCE, FINANCEBENCH)
 SOURCES: dict[str, Source] = {source.name: source for source in (*_DATA_SETS, *ANNOTATION_TOOLS, GENERIC)}
 
 

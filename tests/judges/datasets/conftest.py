@@ -167,6 +167,39 @@ def _alce_utility(path: Path) -> Path:
     return path
 
 
+def _financebench(path: Path) -> Path:
+    one = {"financebench_id": "fb_1", "model_name": "m", "eval_mode": "oracle", "question": "What was paid?"}
+    two = one | {"financebench_id": "fb_2", "question": "Is it healthy?"}
+    return write_jsonl(
+        path,
+        [
+            one | {"gold_answer": 1577, "model_answer": "$1,577 million.", "label": "Correct Answer"},
+            one
+            | {"eval_mode": "closedBook", "gold_answer": 1577, "model_answer": "I do not know.", "label": "Refusal"},
+            two | {"gold_answer": "No.", "model_answer": "Yes.", "label": "Incorrect Answer"},
+            two | {"eval_mode": "x", "gold_answer": "No.", "model_answer": "", "label": "Refusal"},
+        ],
+    )
+
+
+def _diras_checks(folder: Path) -> Path:
+    folder.mkdir()
+    pair = {"question": "When did they die out?", "document": "They died out 12,000 years ago.", "guess": "No."}
+    write_csv(
+        folder / "asqa_test_data_98-100.csv",
+        [
+            pair | {"relevant": 0, "llama_guess": "Yes", "annotation": 1.0},
+            pair | {"document": "A tortoise.", "relevant": 0, "llama_guess": "Yes", "annotation": 0},
+            pair | {"document": "Nobody looked.", "relevant": 1, "llama_guess": "No", "annotation": ""},
+        ],
+    )
+    write_csv(
+        folder / "rag_bench_test_data_0-90.csv",
+        [pair | {"label": "gold", "llama_guess": "No", "annotation": 0}],
+    )
+    return folder
+
+
 @pytest.fixture
 def releases(tmp_path: Path) -> dict[str, Path]:
     """One tiny release of every source."""
@@ -184,6 +217,8 @@ def releases(tmp_path: Path) -> dict[str, Path]:
         "hotpotqa": _hotpotqa(tmp_path / "hotpot_dev_distractor_v1.json"),
         "diras": _diras(tmp_path / "chatreport_test.csv"),
         "climretrieve": _climretrieve(tmp_path / "ClimRetrieve_ReportLevel.csv"),
+        "financebench": _financebench(tmp_path / "gpt-4_oracle.jsonl"),
+        "diras_checks": _diras_checks(tmp_path / "general_qa_hand_eval"),
         "alce": _alce_citations(tmp_path / "human_eval_citations_completed.json"),
         "alce_utility": _alce_utility(tmp_path / "human_eval_utility_completed.json"),
         "generic": write_jsonl(

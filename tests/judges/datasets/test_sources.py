@@ -20,6 +20,8 @@ LABELS = {
     "diras": [0, 1, 0.5],
     "climretrieve": [3, 0],
     "alce": [1],
+    "financebench": [1, 0, 0],
+    "diras_checks": [1, 0, 1],
     "generic": [1, 0],
     **{name: [1, 0] for name in MAPPINGS},
 }

@@ -121,6 +121,37 @@ def test_alces_files_without_labels_are_refused(tmp_path: Path) -> None:
         opened("alce", path)
 
 
+def test_financebench_has_refusals_as_wrong_and_a_question_as_a_group(releases: dict[str, Path]) -> None:
+    """Ids tell models and modes apart; what is left out or counted is said."""
+    rows, source = opened("financebench", releases["financebench"])
+    assert [(row["gold_answer"], row["answer"], row["label"]) for row in rows] == [
+        ("1577", "$1,577 million.", 1),
+        ("1577", "I do not know.", 0),
+        ("No.", "Yes.", 0),
+    ]
+    assert [row["id"] for row in rows] == ["fb_1-m-oracle", "fb_1-m-closedBook", "fb_2-m-oracle"]
+    assert rows[0]["group_id"] == rows[1]["group_id"] != rows[2]["group_id"]
+    assert source.notes == ["refusals, which count as wrong answers: 1", "empty answers, left out: 1"]
+    path = releases["financebench"]
+    path.write_text(path.read_text().replace("Incorrect Answer", "Unsure"))
+    with pytest.raises(DataError, match="line 3: field 'label': 'Unsure' is none of Correct Answer"):
+        opened("financebench", path)
+
+
+def test_a_check_of_diras_is_relevant_where_the_person_says_so(releases: dict[str, Path]) -> None:
+    """The student's guess where the person found it right, else the other; or the benchmark's own label."""
+    rows, source = opened("diras_checks", releases["diras_checks"])
+    found = [(row["dataset"], row["confidence_bin"], row["label"], row["benchmark_label"]) for row in rows]
+    assert found == [("asqa", "98-100", 1, 0), ("asqa", "98-100", 0, 0), ("rag_bench", "0-90", 1, 1)]
+    assert any("left out: 1" in note for note in source.notes)
+    rows, _ = opened("diras_checks", releases["diras_checks"], level="benchmark")
+    assert [(row["label"], row["human_label"]) for row in rows] == [(0, 1), (0, 0), (1, 1)]
+    path = releases["diras_checks"] / "asqa_test_data_98-100.csv"
+    path.write_text(path.read_text().replace(",Yes,0", ",Perhaps,0"))
+    with pytest.raises(DataError, match="field 'llama_guess': 'Perhaps' is neither yes nor no"):
+        opened("diras_checks", path)
+
+
 def test_any_table_is_read_with_a_mapping(releases: dict[str, Path]) -> None:
     """Mapped columns are renamed, others stay, label words become numbers, ids are made where there are none."""
     rows, source = opened(
