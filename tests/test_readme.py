@@ -3,7 +3,10 @@
 import re
 from pathlib import Path
 
+import click
 import pytest
+
+from judgewright.runs.cli import COMMANDS, cli
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -24,3 +27,27 @@ def test_what_the_readme_points_to_is_there(target: str) -> None:
 def test_make_targets_of_the_readme_exist(target: str) -> None:
     """`make demo` and `make test` are targets."""
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+TABLE = README.partition("## What there is")[2].partition("\n## ")[0]
+FEATURES = re.findall(r"^\| [^|]+ \| (`[^|]+`) \| `([^|`]+)` \|$", TABLE, re.MULTILINE)
+
+
+@pytest.mark.parametrize("written", [name for commands, _ in FEATURES for name in re.findall(r"`([^`]+)`", commands)])
+def test_a_command_of_the_feature_table_is_there(written: str) -> None:
+    """With its subcommand, and the option it is named with."""
+    words, _, option = written.partition(" --")
+    command: click.Command = cli
+    for word in words.split():
+        assert isinstance(command, click.Group), written
+        found = command.get_command(click.Context(command), word)
+        assert found is not None, written
+        command = found
+    assert not option or any(f"--{option}" in one.opts for one in command.params), written
+
+
+def test_the_feature_table_has_every_command() -> None:
+    """Each line has a command and a page, and no command is left out."""
+    assert len(FEATURES) == TABLE.count("\n|") - 2
+    named = {name.split()[0] for commands, _ in FEATURES for name in re.findall(r"`([^`]+)`", commands)}
+    assert named == set(COMMANDS)
