@@ -120,6 +120,16 @@ def test_the_diras_walk_gets_the_printed_figures_and_an_undecided_gate(tmp_path:
     assert not list(tmp_path.iterdir())
 
 
+def test_a_student_is_trained_and_questions_are_routed(tmp_path: Path) -> None:
+    """From Python alone, and what is simulated says so."""
+    text = shown(run(read("students_and_routing"), tmp_path))
+    assert "SIMULATED: says nothing about real models" in text
+    assert "student agrees" in text
+    assert "chats to train on" in text
+    assert "staff: Shifts, salaries and holidays." in text
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(("name", "parameter"), [("real_verdicts", "VERDICTS"), ("diras_walk", "DATA")])
 def test_a_notebook_without_the_published_data_runs_on_made_up_verdicts(
     name: str, parameter: str, tmp_path: Path
