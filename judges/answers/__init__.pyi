@@ -1,5 +1,7 @@
+from .chunk_index import CONTEXTS, ChunkIndex, Context
 from .chunking import CHUNKERS, Chunk, Chunker, Chunking, covered, cut
-from .comparison import CONTEXTS, Context, Grader, Outcome, Setup, SetupResult, compare_setups
+from .clarification import Clarified, Interpretation, Judges, Way, clarify_queries
+from .comparison import Grader, Outcome, Setup, SetupResult, compare_setups
 from .documents import Document, Question, read_documents, read_questions
 from .grading import Agreement, GivenAnswer, GradedAnswers, compare_grades, correctness_inputs, grade_answers
 
@@ -8,17 +10,23 @@ __all__ = [
     "CONTEXTS",
     "Agreement",
     "Chunk",
+    "ChunkIndex",
     "Chunker",
     "Chunking",
+    "Clarified",
     "Context",
     "Document",
     "GivenAnswer",
     "GradedAnswers",
     "Grader",
+    "Interpretation",
+    "Judges",
     "Outcome",
     "Question",
     "Setup",
     "SetupResult",
+    "Way",
+    "clarify_queries",
     "compare_grades",
     "compare_setups",
     "correctness_inputs",

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from ..annotation import Bm25, Dense, Encode, Retriever, rank
+from ..annotation import Encode
 from ..instruction import ASKING, Filled, Unfilled, ask_instruction, load_instruction
 from ..judge import JudgeSettings
 from ..judged_dataset import FloatArray, IntArray
@@ -20,13 +20,10 @@ from ..models.client import Client, Progress
 from ..prompt import JudgePrompt
 from ..scale import DecisionRule
 from ..verdict import Answer, Unscored
-from .chunking import Chunk, Chunking, covered, cut
+from .chunk_index import ChunkIndex, Context, number_passages
+from .chunking import Chunking
 from .documents import Document, Question
 from .grading import GivenAnswer, grade_answers
-
-Context = Literal["none", "document", "headings"]
-"""What stands before each chunk: nothing, what is known of its document, or that and the headings it is under."""
-CONTEXTS: tuple[Context, ...] = ("none", "document", "headings")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,17 +140,19 @@ def compare_setups(
         settings: Sampling and limits of the model that answers.
         watch: Called with `answers` or `verdicts` while replies come in.
     """
-    indexes: dict[tuple[Chunking, Context], _Index] = {}
+    indexes: dict[tuple[Chunking, Context], ChunkIndex] = {}
     retrieved: list[IntArray] = []
     items: list[dict[str, str]] = []
     for setup in setups:
         way = (setup.chunking, setup.context)
         if way not in indexes:
-            indexes[way] = _Index(documents, *way, encode)
+            indexes[way] = ChunkIndex(documents, *way, encode)
         for question in questions:
             best = indexes[way].best(question.text, setup.k)
             retrieved.append(best)
-            items.append({"question": question.text, "passages": _numbered([indexes[way].texts[i] for i in best])})
+            items.append(
+                {"question": question.text, "passages": number_passages([indexes[way].texts[i] for i in best])}
+            )
     # All ways at once: through batches and files that is one exchange for the answers, and one for the verdicts.
     replies = ask_instruction(
         load_instruction("answer_question"),
@@ -207,48 +206,6 @@ def _outcome(
         document_found=found[0],
         evidence_found=found[1],
     )
-
-
-class _Index:
-    """The chunks of documents, cut in one way, and what retrieves them."""
-
-    def __init__(
-        self, documents: Sequence[Document], chunking: Chunking, context: Context, encode: Encode | None
-    ) -> None:
-        self._chunks: list[tuple[int, Chunk]] = []
-        self.texts: list[str] = []
-        for position, document in enumerate(documents):
-            for chunk in cut(document.text, chunking, encode=encode):
-                self._chunks.append((position, chunk))
-                self.texts.append(_with_context(document, chunk, context))
-        self._retriever: Retriever = Bm25(self.texts) if encode is None else Dense(self.texts, encode)
-
-    def __len__(self) -> int:
-        return len(self.texts)
-
-    def best(self, question: str, k: int) -> IntArray:
-        """Return the positions of the k nearest chunks, the nearest first."""
-        return rank(self._retriever.scores(question))[:k]
-
-    def found(self, question: Question, retrieved: IntArray) -> tuple[bool | None, float | None]:
-        """Say whether the right document, and how much of the evidence, is among retrieved chunks."""
-        if question.document is None:
-            return None, None
-        spans = [(c.start, c.end) for at, c in (self._chunks[i] for i in retrieved) if at == question.document]
-        return bool(spans), None if question.evidence is None else covered(question.evidence, spans)
-
-
-def _with_context(document: Document, chunk: Chunk, context: Context) -> str:
-    text = document.text[chunk.start : chunk.end].strip()
-    about = [document.about] if context != "none" and document.about else []
-    if context == "headings" and chunk.headings:
-        about.append(" > ".join(chunk.headings))
-    return "\n".join([*about, text])
-
-
-def _numbered(texts: Sequence[str]) -> str:
-    """Write passages below their numbers; their lines stay, as those of tables mean something."""
-    return "\n\n".join(f"[{number}]\n{text}" for number, text in enumerate(texts, 1))
 
 
 def _groups(questions: Sequence[Question]) -> IntArray:

@@ -60,6 +60,8 @@ class TaskWriter:
             "you define relevance for a search query": self._define,
             "you improve a definition of relevance": self._improve,
             "you answer a question from passages": self._answer,
+            "you find out what an ambiguous query may mean": self._extract,
+            "you imagine what an ambiguous query may mean": self._imagine,
         }
 
     def write(self, system: str, user: str) -> str | None:
@@ -148,6 +150,22 @@ class TaskWriter:
         numbers = [found for found in _NUMBER.findall(quote) if found not in given]
         wants_number = _HOW_MANY.search(question) is not None and numbers
         return {"quote": quote, "answer": numbers[0] if wants_number else quote}
+
+    def _extract(self, fields: Fields) -> dict[str, object]:
+        """Take the query with the names and numbers in the first line of each passage that has half of its words."""
+        query = fields.get("query", "").strip().rstrip("?")
+        sought = set(self._keys(query))
+        readings: dict[str, None] = {}
+        for passage in _PASSAGE.split(fields.get("passages", ""))[1:]:
+            if len(sought & set(self._keys(passage))) >= max(1, len(sought) / 2):
+                title = _WORD.findall(passage.strip().split("\n")[0])
+                names = [word for word in title if (word[0].isupper() or word.isdigit()) and word not in query]
+                readings[" ".join([query, *dict.fromkeys(names)]) + "?"] = None
+        return {"interpretations": list(readings)}
+
+    def _imagine(self, fields: Fields) -> dict[str, object]:
+        query = fields.get("query", "").strip().rstrip("?")
+        return {"interpretations": [f"{word} {query}?" for word in ("What is", "When was", "Where is", "Who has")]}
 
     def _content(self, text: str) -> list[str]:
         words = dict.fromkeys(word.lower() for word in _WORD.findall(text))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ...judges.answers import GradedAnswers, Setup
     from ...judges.metrics import Estimate
     from ..actions.answers import ComparedSetups
+    from ..actions.clarify import ClarifiedQueries
     from ..store.workspace import Workspace
 
 T = TypeVar("T")
@@ -34,6 +35,10 @@ Example:  judgewright answers compare reports/documents.jsonl reports/questions.
 """
 MEASURE = """\
 Example:  judgewright answers measure answers.jsonl verdicts.jsonl
+"""
+
+CLARIFY = """\
+Example:  judgewright answers clarify reports/ambiguous.jsonl reports/documents.jsonl --model gpt-4o-mini --imagine
 """
 
 _ways = partial(option, "Search")
@@ -71,6 +76,18 @@ class CompareOptions:
     )
     answer_model: str | None = _judging(None, "The model that answers [default: the model that judges].")
     answer_tokens: int = _judging(1024, "Tokens of an answer at most.", low=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClarifyOptions:
+    """How interpretations are found and merged."""
+
+    k: int = _ways(10, "Chunks that a search returns.", low=1)
+    alike: float = _ways(0.8, "Merge interpretations whose question and answer have this cosine.", low=0, high=1)
+    imagine: bool = _ways(False, "Compare with the other way: imagine interpretations, and search for each.")
+    embedder: str | None = _ways(
+        None, "Search and compare by this sentence-transformers model, not by BM25 and latent semantic analysis."
+    )
 
 
 @click.group(cls=Group)
@@ -133,6 +150,53 @@ def compare(
         _say_compared(compared, out)
     if shortfall is not None:
         sys.exit(report_failure(shortfall, as_json=False))
+
+
+@answers.command(epilog=CLARIFY)
+@click.argument("queries", type=click.Path(path_type=Path))
+@click.argument("documents", type=click.Path(path_type=Path))
+@options_of(options=ClarifyOptions, models=ModelOptions)
+@output_option("--out", type=OutFile(), help="Write every interpretation, as JSONL.")
+@writes_workspace
+@json_option
+def clarify(
+    queries: Path,
+    documents: Path,
+    options: ClarifyOptions,
+    models: ModelOptions,
+    out: Path | None,
+    workspace: Workspace,
+    as_json: bool,
+) -> None:
+    """Find what the ambiguous queries of QUERIES may mean that DOCUMENTS speak of.
+
+    Each query is searched for once, interpretations are read out of what was found, those that a model can answer from
+    it are kept, and those that mean the same are merged. Two judges say how many of them are grounded and answerable.
+    --imagine does it the other way round too: imagine first, then search for each.
+    """
+    from ...judges.annotation import load_encoder, read_queries
+    from ...judges.answers import read_documents
+    from ..actions.clarify import clarify_both_ways, write_interpretations
+
+    with progress_on_stderr(quiet=as_json) as watch:
+        clarified = clarify_both_ways(
+            workspace,
+            [query.text for query in read_queries(queries)],
+            read_documents(documents),
+            models,
+            asking_environment(workspace.root, models.model),
+            ways=("read", "imagine") if options.imagine else ("read",),
+            k=options.k,
+            alike=options.alike,
+            encode=load_encoder(options.embedder) if options.embedder else None,
+            watch=watch,
+        )
+    if out is not None:
+        write_interpretations(clarified, out)
+    if as_json:
+        say_json(clarified.to_json() | {"out": out and str(out)})
+    else:
+        _say_clarified(clarified, out)
 
 
 @answers.command(epilog=MEASURE)
@@ -223,6 +287,25 @@ def _say_compared(compared: ComparedSetups, out: Path | None) -> None:
         say(f"  the first: {failure}")
     cost = "of unknown price" if compared.cost is None else f"${compared.cost:.4f}"
     say(f"{compared.calls:,} calls, {cost}" + (f"; every answer written to {out}" if out else ""))
+
+
+def _say_clarified(clarified: ClarifiedQueries, out: Path | None) -> None:
+    first = clarified.ways[0]
+    say(f"\n{first.queries:,} queries, model {clarified.model}{simulated_mark(clarified.simulated)}")
+    lines: list[tuple[str, ...]] = []
+    for way in clarified.ways:
+        counts = (len(way.interpretations), len(way.kept), way.searches, way.model_calls)
+        shares = (way.share("grounded"), way.share("answerable"), way.share("grounded", "answerable"))
+        lines.append((_WAYS[way.way], *(f"{count:,}" for count in counts), *map(str, shares)))
+    say_table(("way", "proposed", "kept", "searches", "questions", "grounded", "answerable", "both"), lines)
+    say("grounded, answerable: the judges' yes on what was kept; questions: to the model that writes")
+    for way in clarified.ways:
+        for query, why in way.unread.items():
+            say(f"note: query {query + 1} has no interpretation: {why}")
+    say(f"{clarified.calls:,} calls" + (f"; every interpretation written to {out}" if out else ""))
+
+
+_WAYS = {"read": "search, then read", "imagine": "imagine, then search"}
 
 
 def _share(estimate: Estimate) -> str:

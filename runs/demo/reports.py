@@ -44,7 +44,9 @@ _SECTIONS = ("Results", "Investment", "People", "Audit", "Outlook")
 
 
 def write_reports(folder: Path, *, seed: int = 0) -> tuple[Path, Path]:
-    """Write `documents.jsonl` and `questions.jsonl` into a folder and return their paths.
+    """Write `documents.jsonl`, `questions.jsonl` and `ambiguous.jsonl`; return the paths of the first two.
+
+    The ambiguous queries name a firm and no year.
 
     Args:
         folder: Made where it is not there.
@@ -63,10 +65,11 @@ def write_reports(folder: Path, *, seed: int = 0) -> tuple[Path, Path]:
             documents.append({"id": name, "title": f"{firm}, annual report {year}", "text": text})
             for question, gold, evidence in asked:
                 questions.append({"question": question, "gold_answer": gold, "document_id": name, "evidence": evidence})
+    ambiguous = [{"query": f"{what} of {firm}"} for firm in FIRMS for what in ("revenue", "capital expenditure")]
     paths = folder / "documents.jsonl", folder / "questions.jsonl"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for path, lines in zip(paths, (documents, questions), strict=True):
+        for path, lines in zip((*paths, folder / "ambiguous.jsonl"), (documents, questions, ambiguous), strict=True):
             with path.open("w", encoding="utf-8", newline="\n") as file, jsonlines.Writer(file) as writer:
                 writer.write_all(lines)
     except OSError as error:

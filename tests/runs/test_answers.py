@@ -96,6 +96,24 @@ def test_what_does_not_fit_is_named(folder: Path, capsys: pytest.CaptureFixture[
     assert any(setup["failed"] for setup in body["setups"])
 
 
+def test_ambiguous_queries_are_clarified_in_both_ways(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The table says what each way costs, and the file what became of each interpretation."""
+    lines = (folder / "reports" / "ambiguous.jsonl").read_text().splitlines(keepends=True)
+    (folder / "few_queries.jsonl").write_text("".join(lines[:4]))
+    words = ("answers", "clarify", "few_queries.jsonl", "few.jsonl", "--model", "simulated", "--imagine")
+    assert run(*words, "--out", "clear.jsonl", "--json") == 0
+    body = printed(capsys)
+    read, imagine = body["ways"]
+    assert (read["way"], read["searches"], imagine["searches"]) == ("read", 4, imagine["proposed"])
+    written = [json.loads(line) for line in Path("clear.jsonl").read_text().splitlines()]
+    assert len(written) == read["proposed"] + imagine["proposed"]
+    assert sum(line["kept"] for line in written if line["way"] == "read") == read["kept"]
+    assert run(*words) == 0
+    told = capsys.readouterr().out
+    assert "search, then read" in told
+    assert "0 calls" in told
+
+
 def test_anls_stands_beside_verdicts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The judge's verdicts are joined to the answers by id, and people's labels come along."""
     rows = [

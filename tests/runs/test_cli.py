@@ -28,7 +28,7 @@ SUBCOMMANDS = {
     "search": ("tune", "pairs"),
     "route": ("judge", "ask"),
     "student": ("train", "data", "judge"),
-    "answers": ("compare", "measure", "sample"),
+    "answers": ("compare", "clarify", "measure", "sample"),
 }
 EVERY = [(name,) for name in COMMANDS if name not in SUBCOMMANDS] + [
     (n, s) for n, subs in SUBCOMMANDS.items() for s in subs

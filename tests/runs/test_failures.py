@@ -158,6 +158,7 @@ ASKING = {
     "gate": ("groundedness", "faithfulness", "rows.jsonl", "--target", "precision"),
     "recheck": ("groundedness",),
     "define": ("rows.jsonl", "--out", "x.jsonl"),
+    "answers clarify": ("rows.jsonl", "rows.jsonl"),
     "answers compare": ("rows.jsonl", "rows.jsonl"),
     "annotate": ("rows.jsonl", "rows.jsonl", "--judge", "context_relevance", "--out", "x.jsonl"),
     "route ask": ("rows.jsonl", "--catalog", "catalog.yaml"),
