@@ -98,7 +98,7 @@ def _reduced(corpus: Any, asked: Any) -> tuple[FloatArray, FloatArray]:  # Any: 
     if dimensions < 1:
         return corpus.toarray(), asked.toarray()
     # Equal texts have no variance, which it divides by for a figure that nobody asks for.
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore"):
         reduction: Any = TruncatedSVD(dimensions, random_state=0).fit(corpus)  # Any: as above
     vectors = (normalize(reduction.transform(texts)) for texts in (corpus, asked))
     passages, queries = (np.asarray(one, np.float64) for one in vectors)
