@@ -130,6 +130,15 @@ def test_a_student_is_trained_and_questions_are_routed(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_ways_to_answer_are_compared_and_a_search_is_tuned(tmp_path: Path) -> None:
+    """From Python alone; the years of a firm are told apart."""
+    text = shown(run(read("answers_and_search"), tmp_path))
+    assert "recursive 900/150, context document, top 5" in text
+    assert "revenue of Alderbrook Mills 2021?" in text
+    assert "equal weights" in text
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(("name", "parameter"), [("real_verdicts", "VERDICTS"), ("diras_walk", "DATA")])
 def test_a_notebook_without_the_published_data_runs_on_made_up_verdicts(
     name: str, parameter: str, tmp_path: Path
