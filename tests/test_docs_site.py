@@ -259,7 +259,7 @@ ENVIRONMENTS = ROOT / ".verify"
 """One environment for each tool; `make verify-exports` installs them."""
 RUN = (
     *("json", "messages", "jinja", "python", "dspy", "mlflow", "trulens"),
-    *("braintrust", "deepeval", "langchain", "openevals", "opik", "phoenix", "ragas", "weave"),
+    *("azure", "braintrust", "deepeval", "langchain", "openevals", "opik", "phoenix", "ragas", "weave"),
 )
 """Targets whose lines are run as they are."""
 RUN_IN_A_SHELL = ("inspect", "lmeval", "promptfoo")

@@ -75,10 +75,11 @@ def stored_messages():
     return json.loads(Path(__file__).with_name("$prompt_file").read_text(encoding="utf-8"))
 
 
-def push(model_name, *, client=None, model_provider="OPENAI", name=NAME):
+def push(model_name=$model, *, client=None, model_provider="OPENAI", name=NAME):
     """Store the prompt in Phoenix, for people to read and try.
 
     Args:
+        model_name: The model it is tried with there.
         client: A phoenix.client.Client(base_url=..., api_key=...); made from the environment unless given.
     """
     from phoenix.client import Client
@@ -112,7 +113,9 @@ def write(context: ExportContext) -> ExportedFiles:
         differences.append(f"There is no prompt for Phoenix's store: {reason}.")
     else:
         files[f"{name}.json"] = json_text(messages)
-        store = _STORE.substitute(prompt_file=f"{name}.json", origin_text=repr(context.origin))
+        store = _STORE.substitute(
+            prompt_file=f"{name}.json", origin_text=repr(context.origin), model=literal(context.model)
+        )
         store_imports = "from pathlib import Path\n"
         differences.append(
             f"{name}.json, which push() stores, has fixed tags as fences; the evaluator has the judge's own. Phoenix's "
@@ -150,5 +153,9 @@ TARGET = Target(
     tool="Arize Phoenix evals 3",
     write=write,
     check="phoenix.py",
+    push=(
+        "from phoenix.client import Client\nfrom STEM_phoenix import push\n"
+        "stored = push(client=Client(base_url=uri))\nprint(stored.id)"
+    ),
     requires=("arize-phoenix-evals==3.9.4", "arize-phoenix-client==3.5.0", "openai==3.52.0"),
 )

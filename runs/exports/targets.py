@@ -8,6 +8,7 @@ from .plain import PLAIN
 from .target import Target
 
 TOOLS = (
+    "azure",
     "braintrust",
     "deepeval",
     "dspy",

@@ -15,6 +15,11 @@ from judgewright.runs.exports import TARGETS, Target
 
 UMBRELA = replace(TARGETS["yaml"], name="umbrela", tool="UMBRELA", requires=("--no-deps", "umbrela==0.0.7"))
 """Nothing is exported to it; its prompt file is imported, and what the package depends on is not needed for that."""
+PHOENIX = replace(
+    TARGETS["phoenix"], name="phoenix-server", tool="Phoenix's server", requires=("arize-phoenix==20.26.1",)
+)
+"""The server that a test pushes to; the evaluator and the client need none."""
+BESIDE = {tool.name: tool for tool in (UMBRELA, PHOENIX)}
 ENVIRONMENTS = Path(__file__).resolve().parents[3] / ".verify"
 
 
@@ -53,6 +58,6 @@ def install(target: Target) -> bool:
 
 
 if __name__ == "__main__":
-    named = sys.argv[1:] or [*(name for name, target in TARGETS.items() if target.requires), UMBRELA.name]
+    named = sys.argv[1:] or [*(name for name, target in TARGETS.items() if target.requires), *BESIDE]
     for name in named:
-        install(UMBRELA if name == UMBRELA.name else TARGETS[name])
+        install(BESIDE.get(name) or TARGETS[name])

@@ -148,7 +148,7 @@ def test_every_module_carries_the_reader_as_it_stands(context) -> None:
     for target in TARGETS.values():
         files = target.write(context(PROMPTS[0])).files
         modules += [text for name, text in files.items() if name.endswith(".py")]
-    assert len(modules) == 15
+    assert len(modules) == 16
     assert all(text.endswith(reader) for text in modules)
 
 

@@ -15,7 +15,7 @@ TOOLS = sorted(name for name, target in TARGETS.items() if target.requires and t
 HOSTILE = 'Braces {a} {{b}} {% raw %} {# c #} "quotes" \'\'\' \\ """ $x ${y} \r\n\ttabs 漢字 \u202e ' + "x" * 20_000
 LABELLED = ("routing",)
 """Judges that choose among labels, which a tool of numbers may refuse."""
-IN_MODULES = ("braintrust", "deepeval", "inspect", "lmeval", "opik", "phoenix", "ragas", "weave")
+IN_MODULES = ("azure", "braintrust", "deepeval", "inspect", "lmeval", "opik", "phoenix", "ragas", "weave")
 """Tools whose module carries any text and any kind of reply."""
 
 
@@ -80,9 +80,12 @@ def test_faults_of_a_module_are_found_in_its_tool(target: str, context, mistaken
     def edit(text: str) -> str:
         text = re.sub(r'"temperature": 0\.0', '"temperature": 0.7', text)
         text = text.replace("require_whole(finish_reason, refusal)", "None")
-        return re.sub(r"\b(grade|score|value) >= THRESHOLD", r"\1 < THRESHOLD", text)
+        text = text.replace("(THRESHOLD - LOW)", "(HIGH - THRESHOLD)")  # DeepEval compares itself
+        return re.sub(r">= (?=(?:score_of\()?THRESHOLD)", "< ", text)
 
     said = " | ".join(mistaken(target, context(Registry().get("groundedness")), edit).problems)
     assert "temperature is 0.7, not 0.0" in said
-    assert "a reply (whole, but ended by its limit): has no verdict, and is scored" in said
-    assert "is decided negative, not positive" in said
+    # LangChain itself raises where a reply was cut off
+    form = "a refusal beside a verdict" if target in ("langchain", "openevals") else "whole, but ended by its limit"
+    assert f"a reply ({form}): has no verdict, and is scored" in said
+    assert "is decided" in said
