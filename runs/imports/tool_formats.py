@@ -155,6 +155,7 @@ TOOL_FORMATS: Mapping[str, tuple[JudgeFile, ...]] = {
     "langchain": (JudgeFile(ending="_langchain.json", read=lambda text: contents_of(read_langchain(text))),),
     "openevals": (JudgeFile(ending="_openevals.py", read=_module),),
     "langfuse": (JudgeFile(ending=".langfuse.json", read=_json_messages(read_double_brace, "prompt")),),
+    "azure": (JudgeFile(ending="_azure.py", read=_module),),
     "braintrust": (JudgeFile(ending="_braintrust.py", read=_module),),
     "lmeval": (JudgeFile(ending="_lmeval.py", read=_module),),
     "weave": (JudgeFile(ending="_weave.py", read=_module),),
