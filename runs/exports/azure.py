@@ -99,8 +99,8 @@ def write(context: ExportContext) -> ExportedFiles:
         differences=module_differences(context),
         scores=ScoreMap.of_grades(context, how),
         usage=(
-            f"import os\nfrom {name} import Judge\n"
-            f'model_config = {{"model": "{context.model}", "api_key": os.environ["OPENAI_API_KEY"]}}\n'
+            f"from {name} import Judge\n"
+            f'model_config = {{"model": "{context.model}"}}  # with OPENAI_API_KEY; or as for Azure\'s own evaluators\n'
             f"result = Judge(model_config)(**{example_row(prompt.inputs)})\n"
             '# azure.ai.evaluation.evaluate(data="rows.jsonl", evaluators={"judge": Judge(model_config)})'
         ),

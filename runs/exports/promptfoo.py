@@ -78,7 +78,8 @@ def _config(context: ExportContext, scores: ScoreMap, rubric: str, grader: str) 
     asked: dict[str, Any] = orjson.loads(orjson.dumps(context.request))  # Any: YAML
     # Where promptfoo knows the response format, it parses the reply itself, and fails at a fence round it.
     known = {name: asked.pop(name) for name in ("temperature", "max_tokens", "seed", "top_p") if name in asked}
-    model = {**known, "passthrough": asked} if asked else known
+    # promptfoo sends a temperature and a limit of its own where none is given, unless told not to.
+    model = {"omitDefaults": True, **known} | ({"passthrough": asked} if asked else {})
     threshold = scores.threshold
     if threshold is None:
         threshold = math.nextafter(1.0, 2.0)  # promptfoo passes over a threshold that is not finite

@@ -86,6 +86,13 @@ def test_it_is_verified_in_promptfoo(name: str, context, exported) -> None:
     assert found.replies >= 3
 
 
+def test_a_request_without_a_temperature_has_none_in_promptfoo(context, exported) -> None:
+    """For a model that takes none; promptfoo has a default of its own."""
+    given: ExportContext = context(shipped("groundedness"))
+    asked = {name: value for name, value in given.request.items() if name not in ("temperature", "max_tokens")}
+    assert exported("promptfoo", replace(given, asked=asked)).problems == ()
+
+
 def test_hostile_prompt_text_round_trips_in_promptfoo(context, exported) -> None:
     """Braces, quotes, line breaks and twenty thousand letters arrive; the reply is prose here."""
     prompt = replace(shipped("groundedness"), system=HOSTILE, criteria=HOSTILE, reply=HOSTILE, reply_schema={})

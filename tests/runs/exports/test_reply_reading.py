@@ -19,6 +19,8 @@ from judgewright.runs.exports.reply_forms import FormOfReply, reply_forms, write
 READER = Path(__file__).resolve().parents[3] / "runs" / "exports" / "reply_reading.mjs"
 
 WITH_A_VERDICT = {
+    "no reason for its end",
+    "ended by eos",
     *("in a fence", "in a fence without a language", "after a sentence", "before a sentence", "after thinking"),
     *("after thinking in another tag", "after thinking whose opening tag is missing", "a draft, then a verdict"),
     *("a verdict, twice", "line breaks of Windows", "a mark of the byte order", "two thousand words", "in a list"),
@@ -92,7 +94,7 @@ console.log(JSON.stringify(scores));
 """)
     told = []
     for judge, form in cases:
-        ending = "tool_calls" if form.calls_tool else form.finish_reason
+        ending = "tool_calls" if form.calls_tool else form.finish_reason or ""
         told.append([judge.version, form.content, ending, form.refusal])
     forms = {judge.version: judge.reply_form for judge, _ in cases}
     (folder / "cases.json").write_text(json.dumps({"forms": forms, "replies": told}))
@@ -123,7 +125,7 @@ def test_each_form_of_reply_says_what_a_person_would_say_that_it_says(tmp_path: 
     """All three readers agree with the table above."""
     judge = JUDGES[0]
     forms = [form for form in reply_forms(judge) if not form.name.startswith("grade ")]
-    assert len({form.name for form in forms}) == len(forms) == 66
+    assert len({form.name for form in forms}) == len(forms) == 68
     assert {form.name for form in forms} >= WITH_A_VERDICT | LOWEST
     wanted = [3.0 if f.name in WITH_A_VERDICT else 0.0 if f.name in LOWEST else None for f in forms]
     assert [(form.name, ours(judge, form)) for form in forms] == [
