@@ -10,12 +10,12 @@ from ...judges import OutputScale
 
 PASSES = re.compile(
     r"pass(?!word)|(?:^|_|is)ok(?:$|_|[A-Z])|accept|keep|kept|approv|good|publish|success|green|ship|release|deliver"
-    r"|admit|allow|enough|ready|should_(?:send|publish|ship|show)|akzept|acept|aprob|bestanden|gut|positive|is_?correct|is_?right",
+    r"|admit|allow|enough|ready|(?:should|can|may)_(?:send|publish|ship|show|print|go)|akzept|acept|aprob|bestanden|gut|positive|is_?correct|is_?right|freigabe|freigegeben|besteht|zulässig|zulaessig|admis|valid[ée]|apto",
     re.IGNORECASE,
 )
 """Names of what is true where a row passes."""
 FAILS = re.compile(
-    r"fail|flag|block|reject|(?:^|_|is)bad|hide|hidden|escalat|hallucinat|violat|unsafe|durchgefallen|alert|needs_|review",
+    r"fail|flag|block|reject|(?:^|_|is)bad|hide|hidden|escalat|hallucinat|violat|unsafe|durchgefallen|alert|needs_|review|gesperrt|sperre|ablehn|abgelehnt|nacharbeit|invalid",
     re.IGNORECASE,
 )
 THRESHOLD_NAME = re.compile(
@@ -31,7 +31,7 @@ VERDICT_NAME = re.compile(
 )
 LABEL_LISTS = re.compile(
     r"^(?:rails|choices|labels|classes|categories|allowed_values|feedback_value_type|verdicts|options|grades|ratings"
-    r"|choice_strings)$",
+    r"|choice_strings|levels|scale|stufen|skala|noten|urteile|niveaux|niveles)$",
     re.IGNORECASE,
 )
 LABEL_SCORES = re.compile(

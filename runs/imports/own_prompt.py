@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from ...judges import InputError, OutputScale
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart
 from .code_judges import read_code_judge
 from .code_strings import read_javascript, read_python
-from .file_facts import LABEL_LISTS, LABEL_SCORES, THRESHOLD_NAME, FileFacts
+from .file_facts import FAILS, LABEL_LISTS, LABEL_SCORES, PASSES, THRESHOLD_NAME, Compared, FileFacts
 from .foreign_judge import ForeignJudge
 from .javascript_facts import javascript_facts
 from .jinja_templates import read_computed_jinja
@@ -174,7 +175,7 @@ def _from_body(path: Path, body: Any, text: str) -> ForeignJudge:  # Any: JSON o
     if isinstance(body.get("instructions_judge_pydantic_data"), Mapping):
         return _mlflow(path, body["instructions_judge_pydantic_data"])
     if isinstance(body.get("prompt"), Mapping):  # LangSmith, Langfuse and others keep the prompt one level down
-        return _from_body(path, body["prompt"], json.dumps(body["prompt"]))
+        return _with_outer(_from_body(path, body["prompt"], json.dumps(body["prompt"])), body, text)
     for key in ("messages", "prompt", "template", "input", "chat"):
         if isinstance(body.get(key), list):
             return _judge(path, "a chat", read_messages(body[key], _parts), beside=_facts_of(body, text))
@@ -185,7 +186,7 @@ def _from_body(path: Path, body: Any, text: str) -> ForeignJudge:  # Any: JSON o
             messages.append(TemplateMessage(role="system" if role == "system" else "user", parts=_parts(value)))
     nested = [] if messages else _prompts(body)
     if len(nested) == 1:
-        return _from_body(path, *_chosen(body, text, nested[0]))
+        return _with_outer(_from_body(path, *_chosen(body, text, nested[0])), body, text)
     if nested:
         raise InputError(f"it holds several prompts: {', '.join(nested)}", hint="say which with --string NAME")
     if not messages:
@@ -196,6 +197,20 @@ def _from_body(path: Path, body: Any, text: str) -> ForeignJudge:  # Any: JSON o
     if messages[-1].role == "system":
         messages[-1] = TemplateMessage(role="user", parts=messages[-1].parts)
     return _judge(path, "a prompt file", tuple(messages), beside=_facts_of(body, text))
+
+
+def _with_outer(judge: ForeignJudge, body: Body, text: str) -> ForeignJudge:
+    """Return the one judge of a file with what stands beside its key too."""
+    inner, outer = judge.beside, _facts_of(body, text)
+    facts = replace(
+        outer,
+        thresholds=inner.thresholds or outer.thresholds,
+        compared=inner.compared or outer.compared,
+        labels=inner.labels or outer.labels,
+        scores=inner.scores or outer.scores,
+        answer_fields=inner.answer_fields or outer.answer_fields,
+    )
+    return replace(judge, beside=facts)
 
 
 def _facts_of(body: Body, text: str) -> FileFacts:
@@ -224,9 +239,27 @@ def _facts_of(body: Body, text: str) -> FileFacts:
     return FileFacts(
         comments="\n".join(re.findall(r"(?m)(?:^|\s)#+ (.*)$", text)) if not text.lstrip().startswith("{") else "",
         thresholds=tuple(dict.fromkeys(thresholds)),
+        compared=tuple(_compared(flat)),
         labels=tuple(map(str, labels)) or tuple(map(str, scores)),
         scores={str(label): float(number) for label, number in scores.items()},
     )
+
+
+def _compared(flat: Body) -> Iterator[Compared]:
+    """Yield the labels that keys such as `fail_on`, and values such as "verdict == safe", let pass or fail."""
+    for key, value in flat.items():
+        fails = FAILS.search(str(key)) is not None
+        if not fails and not PASSES.search(str(key)):
+            continue
+        labels: tuple[str, ...] = ()
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            labels = tuple(value)
+        elif isinstance(value, str) and (
+            said := re.fullmatch(r"(?:[\w.]+ ?==? ?)?[\"']?([\w -]{1,40}?)[\"']?", value.strip())
+        ):
+            labels = (said[1],)
+        if labels:
+            yield Compared(operator="in", labels=labels, passes=not fails, code=f"{key}: {value}")
 
 
 def _langchain(path: Path, body: Body, text: str) -> ForeignJudge:

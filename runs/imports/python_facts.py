@@ -120,7 +120,8 @@ class _Reader:
         return None
 
     def compared(self) -> Iterator[Compared]:
-        """Yield each comparison of a verdict with a number or with labels."""
+        """Yield each comparison of a verdict, or of a field of the answer, with a number or with labels."""
+        answered = {name for name, said in (self.answer_fields() or {}).items() if " | " in said}
         for node in ast.walk(self._tree):
             if not isinstance(node, ast.Compare) or len(node.ops) != 1 or type(node.ops[0]) not in _OPERATORS:
                 continue
@@ -128,9 +129,9 @@ class _Reader:
             if isinstance(left, ast.Constant) and isinstance(node.ops[0], ast.Gt | ast.GtE | ast.Lt | ast.LtE | ast.Eq):
                 operator, left, right = _TURNED[operator], right, left
             scaled, by = _divided(left)
-            if not _is_verdict(scaled):
-                continue
             number, labels = self._number(right), self.strings(right)
+            if not _is_verdict(scaled) and not (labels and _last_name(scaled) in answered):
+                continue
             if number is None and not labels:
                 continue
             if number is not None and operator == "in":
@@ -316,6 +317,13 @@ def _divided(node: ast.expr) -> tuple[ast.expr, float]:
         by = node.right.value
         return (node.left, float(by)) if isinstance(by, int | float) else (node, 1.0)
     return node, 1.0
+
+
+def _last_name(node: ast.expr) -> str:
+    """Return the field that an expression takes: `grounding` of `reply.grounding` and of `reply["grounding"]`."""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        return str(node.slice.value)
+    return node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def _is_verdict(node: ast.expr) -> bool:

@@ -68,6 +68,11 @@ _LISTED = (
     r"(?P<up> (?:or|and|oder|und) (?:better|above|higher|up|besser|höher))?"
     r"(?P<down> (?:or|and|oder|und) (?:worse|below|lower|schlechter))?"
 )
+_NO_ANSWER = (
+    r"(?!(?:use|answer|give|choose|say|return|write|reply|output|respond|label|mark|call|assign|pick|select|with|one"
+    r"|antworte|schreibe?|gib|wähle|vergib|réponde?[sz]?|écri\w+)\b)"
+)
+"""What follows "only" in words that ask for the answer, and that say nothing of what passes."""
 _SEVERAL = re.compile(
     rf"{_N.replace('(?![', '(?!(?:[.,][0-9])|[')}(?:\s?(?:,|and|or|und|oder|et|ou|y|o|-|–|to|bis"
     rf"|/)+\s?(?P<last>[0-9]+))+{_THEN}",
@@ -184,8 +189,8 @@ def _of_labels(clause: str, labels: tuple[str, ...]) -> int | str | None:
 def _only_these(clause: str, many: int) -> int | str | None:
     """Return the threshold of "only A and B ...", whatever is done with them: they are the best, or the worst."""
     match = re.match(
-        rf"\W*(?:only|nur|seuls?|solo) (?:an? )?(?P<all>{_PLACE}(?:\W+(?:and|or|und|oder|et"
-        rf"|y)?\W*{_PLACE})*)",
+        rf"\W*(?:only|nur|seule?s?|solo|sólo) (?:{_NO_ANSWER}[^\W\d_]+ ){{0,3}}?"
+        rf"(?P<all>{_PLACE}(?:\W+(?:and|or|und|oder|et|ou|y)?\W*{_PLACE})*)(?!\W+(?:if|when|where|wenn|falls|si)\b)",
         clause,
         re.IGNORECASE,
     )
