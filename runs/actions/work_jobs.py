@@ -11,11 +11,12 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from ...judges import WorkspaceError
+from ...judges import JudgewrightError, WorkspaceError
 from ...judges.errors import DEFECT
 from ..store.jobs import Job, JobQueue, JobState
 from ..store.journal import list_runs
 from ..store.workspace import Workspace
+from .run_summary import read_run
 
 LOOK_SECONDS = 0.5
 """How often the worker looks whether a person wants its job to end."""
@@ -63,7 +64,10 @@ def work_jobs(queue: JobQueue, command: Callable[[list[str]], None], *, tell: Ca
         for job in queue.cut_off():
             if (run_id := _run_of(queue, job)) is not None:
                 queue.found_run(job.job_id, run_id)
-            queue.put_back(job)
+            if (said := _decision_of(queue, job)) is None:
+                queue.put_back(job)
+            else:
+                queue.end(job.job_id, state="done", exit_code=0, run_id=job.run_id, message=said)
         while (job := queue.take()) is not None:
             tell(f"job {job.job_id}: {job.title}")
             worked += 1
@@ -72,6 +76,21 @@ def work_jobs(queue: JobQueue, command: Callable[[list[str]], None], *, tell: Ca
     finally:
         lock.release()
     return worked
+
+
+def _decision_of(queue: JobQueue, job: Job) -> str | None:
+    """Say which decision a job that was cut off had written; None where it had come to none."""
+    verb = {"accept": "accepted", "reject": "rejected"}.get(job.arguments[0])
+    workspace = Workspace(queue.root)
+    if verb is None or not job.about or not workspace.exists:
+        return None
+    with workspace, contextlib.suppress(JudgewrightError):
+        run = read_run(workspace, job.about)
+        for review, at in zip(run.reviews, run.review_times, strict=True):
+            same = review.verb == verb and f"--comment={review.comment}" in job.arguments
+            if same and at >= (job.started or ""):
+                return f"{verb} by {review.who}; its worker was killed when that was written"
+    return None
 
 
 def _work(queue: JobQueue, job: Job, command: Callable[[list[str]], None]) -> bool:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
-from ...judges import InputError
+from ...judges import InputError, JudgewrightError
 from ...optimize.events import RowsSplit
 from ...optimize.holdout.ledger import MAX_LOOKS, LookRecord
 from ...optimize.holdout.look_counting import LookRequest, requested_look
@@ -29,7 +29,7 @@ from ..store.row_pages import RowPages
 from ..store.workspace import Workspace
 from .kept import Kept
 from .offers import Offer
-from .prepare import prepare
+from .prepare import keep_rows, work_apart
 
 if TYPE_CHECKING:
     from jinja2 import Environment as Templates
@@ -37,10 +37,13 @@ if TYPE_CHECKING:
     from ...judges.files import DataReport
     from ..actions.check_data import RunPrice
 
+T = TypeVar("T")
 THREADS = 2
 """Threads that read: few and lasting, because each holds a connection to the database for as long as it lives."""
 READ_HERE = 5_000
 """Rows up to which the server itself works out what is shown of them."""
+BYTES_HERE = 5_000_000
+"""The same of a file whose rows were not counted yet."""
 KEPT_LOOKS = 30
 """Runs whose looks are kept in memory, those looked at last."""
 KEPT_LINES = 5_000
@@ -51,12 +54,14 @@ KEPT_SESSIONS = 4
 """Annotators at queues, each with the queue's rows."""
 
 
-class RowsWanted(Exception):
-    """Rows are to be read that are too many for the server itself; a process of its own does it, and then the page."""
+class WorkWanted(Exception):
+    """There are too many rows for the server itself; a process of its own does the work, and then the page is made."""
 
-    def __init__(self, query: RowQuery) -> None:
-        super().__init__(query)
-        self.query = query
+    def __init__(self, key: Hashable, work: Callable[..., object], *arguments: object) -> None:
+        super().__init__(key)
+        self.key = key
+        self.work = work
+        self.arguments = arguments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,8 +92,10 @@ class AppState:
         self._templates = templates
         self.lines = Kept[RunLine](KEPT_LINES)
         self.kept_looks = Kept[Looks | None](KEPT_LOOKS)
-        self.preparing: dict[RowQuery, asyncio.Task[None]] = {}
+        self.preparing: dict[Hashable, asyncio.Task[None]] = {}
         """What processes of their own are working out."""
+        self._made: dict[Hashable, object] = {}
+        """What they have worked out, until a page takes it, or the error that they ended with."""
         self.sessions = Kept[tuple[LabelSession, tuple[str, ...]]](KEPT_SESSIONS)
         self.exports = Kept[ExportContext](KEPT_EXPORTS)
         self.offers = Kept[tuple[Offer, ...]](KEPT_EXPORTS)
@@ -171,28 +178,55 @@ class AppState:
 
         Raises:
             InputError: There are no such rows, or they have changed.
-            RowsWanted: It takes too long here; `prepare` does it.
+            WorkWanted: It takes too long here; `prepare` does it.
         """
         query = RowQuery(kind, names)
         with self._rows_lock:  # a second visitor waits for the first one's work rather than doing it again
             found = find_row_pages(self.workspace, query)
             if found is None:
                 if rows_to_read(self.workspace, query) > READ_HERE:
-                    raise RowsWanted(query)
+                    raise WorkWanted(query, keep_rows, self.root, query)
                 make_row_pages(self.workspace, query)
                 found = find_row_pages(self.workspace, query)
         if found is None:
             raise InputError("the rows changed while they were read", hint="look again")
         return found
 
-    async def prepare(self, query: RowQuery) -> None:
-        """Work out in a process of its own what is shown of rows; visitors who want the same wait for the same one."""
-        task = self.preparing.get(query)
+    def of_file(self, path: Path, key: Hashable, work: Callable[..., T], *arguments: object) -> T:
+        """Return what a function makes of a data file.
+
+        Raises:
+            JudgewrightError: As the function does.
+            WorkWanted: It takes too long here; `prepare` does it, and then it is here.
+        """
+        if path.stat().st_size <= BYTES_HERE:
+            return work(*arguments)
+        if key not in self._made:
+            raise WorkWanted(key, work, *arguments)
+        made = self._made.pop(key)
+        if isinstance(made, JudgewrightError):
+            raise made
+        return cast("T", made)
+
+    async def prepare(self, wanted: WorkWanted) -> None:
+        """Have work done by a process of its own; visitors who want the same wait for the same one."""
+        task = self.preparing.get(wanted.key)
         if task is None:
-            task = asyncio.create_task(prepare(self.root, query, self.environment.process_variables))
-            self.preparing[query] = task
-            task.add_done_callback(lambda _: self.preparing.pop(query, None))
+            task = asyncio.create_task(self._prepare(wanted))
+            self.preparing[wanted.key] = task
+            task.add_done_callback(lambda _: self.preparing.pop(wanted.key, None))
         await asyncio.shield(task)
+
+    async def _prepare(self, wanted: WorkWanted) -> None:
+        variables = self.environment.process_variables
+        try:
+            made = await work_apart(wanted.work, *wanted.arguments, variables=variables)
+        except JudgewrightError as error:
+            if wanted.work is keep_rows:
+                raise
+            made = error
+        if wanted.work is not keep_rows:  # which keeps them itself
+            self._made[wanted.key] = made
 
     def seal_stamp(self) -> int:
         """Return what changes when rows are sealed, opened or looked at."""

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from ...judges import InputError, JudgewrightError
-from .app_state import AppState, RowsWanted
+from .app_state import AppState, WorkWanted
 from .errors import place_of
 from .forms import read_form
 
@@ -92,7 +92,7 @@ def _in_pool(page: Page, state: AppState, pool: Executor) -> Callable[[Request],
             if isinstance(made, Response):
                 return made
             try:
-                await state.prepare(made.query)
+                await state.prepare(made)
             except JudgewrightError as error:
                 return _failed(state, error)
         return _failed(state, InputError("the rows changed while they were read", hint="look again"))
@@ -100,10 +100,10 @@ def _in_pool(page: Page, state: AppState, pool: Executor) -> Callable[[Request],
     return answer
 
 
-def _safely(page: Page, state: AppState, request: Request) -> Response | RowsWanted:
+def _safely(page: Page, state: AppState, request: Request) -> Response | WorkWanted:
     try:
         return page(state, request)
-    except RowsWanted as wanted:
+    except WorkWanted as wanted:
         return wanted
     except Exception as error:  # noqa: BLE001  # a traceback in the log could quote a row
         return _failed(state, error)

@@ -16,7 +16,9 @@ from starlette.testclient import TestClient
 
 from judgewright.judges import Registry
 from judgewright.optimize.events import write_event
-from judgewright.runs.actions import read_optimization, read_run
+from judgewright.runs.actions import read_optimization, read_run, record_review
+from judgewright.runs.actions.work_jobs import work_jobs
+from judgewright.runs.cli import main
 from judgewright.runs.config import Environment
 from judgewright.runs.store import HoldoutLedger, JobQueue, RunConfig, Workspace, get_run, list_runs, open_proposer
 
@@ -229,7 +231,9 @@ def test_two_tabs_a_terminal_and_a_killed_server_make_each_thing_once(own: Made)
         assert tab.post(sent[0][0], data=sent[0][1]).status_code == 303
         settled(own.root)
     terminal.communicate()
-    accepted, read, again = queue.list()
+    # Of two requests at once either may come first.
+    accepted, again = (job for job in queue.list() if job.arguments[0] == "accept")
+    (read,) = (job for job in queue.list() if job.arguments[0] == "loss")
     assert (read.state, again.state) == ("done", "failed")
     with Workspace(own.root) as place:
         (verdict,) = read_optimization(place, own.run_id).reviews
@@ -241,3 +245,21 @@ def test_two_tabs_a_terminal_and_a_killed_server_make_each_thing_once(own: Made)
     assert [info.kind for info in new].count("hunks") == spent
     # A reading that was cut off by the kill stays beside the one that took its place.
     assert [info.kind for info in new if info.state == "done"].count("loss") == 1
+
+
+def test_a_decision_that_was_written_before_its_worker_was_killed_is_told_as_done(own: Made) -> None:
+    """The next worker finds it in the run, and does not make it again to be told that somebody had decided."""
+    queue = JobQueue(own.root, Environment().jobs_key)
+    words = ["reject", own.run_id, "--comment=too lenient", "--workspace", str(own.root), "--json"]
+    job = queue.add("Reject the run", words, about=own.run_id)
+    other = queue.add("Reject the run", [*words[:2], "--comment=another", *words[3:]], about=own.run_id)
+    assert [queue.take(), queue.take()] == [queue.get(job.job_id), queue.get(other.job_id)]
+    with Workspace(own.root) as place:
+        record_review(place, own.run_id, accept=False, who="Ada", comment="too lenient")
+    assert work_jobs(queue, main, tell=lambda _: None) == 1
+    done, late = queue.list()
+    assert (done.state, done.exit_code, done.starts) == ("done", 0, 1)
+    assert "rejected by Ada" in done.message
+    assert (late.state, "already rejected by Ada" in late.message) == ("failed", True)
+    with Workspace(own.root) as place:
+        assert len(read_optimization(place, own.run_id).reviews) == 1
