@@ -15,6 +15,7 @@ from judgewright.optimize.options import option_fields
 from judgewright.runs.config import Environment
 from judgewright.runs.config.options import OptimizeOptions
 from judgewright.runs.demo import write_demo_rows
+from judgewright.runs.review.app_state import BYTES_HERE
 from judgewright.runs.review.start_form import NOT_HERE, OWN_PLACE, form_fields
 from judgewright.runs.review.stream import event
 from judgewright.runs.review.uploads import MAX_UPLOAD, safe_name
@@ -342,3 +343,29 @@ def test_no_text_in_an_event_becomes_another_event(text: str) -> None:
     assert lines[-2:] == ["", ""]
     assert all(line.startswith("data: ") for line in lines[1:-2])
     assert "\n".join(line.removeprefix("data: ") for line in lines[1:-2]) == re.sub("\r\n?", "\n", text)
+
+
+def test_a_large_file_is_read_in_a_process_of_its_own_and_told_as_a_small_one(
+    desk: TestClient, root: Path, rows: bytes
+) -> None:
+    """Its check, its plan and its queue; what is wrong with it stands where it stands for a small one."""
+    lines = [json.loads(line) for line in rows.splitlines()]
+    padding = " " * (BYTES_HERE // len(lines))
+    send(desk, "small.jsonl", rows)
+    send(desk, "large.jsonl", "".join(f"{json.dumps(line)}{padding}\n" for line in lines).encode())
+    lines[3]["label"] = "perhaps"
+    send(desk, "wrong.jsonl", "".join(f"{json.dumps(line)}{padding}\n" for line in lines).encode())
+
+    def facts(shown: str) -> list[str]:
+        return re.findall(r"<dt>(?:rows|labels|groups)</dt><dd>.*?</dd>", shown)
+
+    small = desk.get("/start", params=form(data="data/small.jsonl")).text
+    large = plan(desk, form(data="data/large.jsonl")).text
+    assert len(facts(small)) == 3
+    assert facts(large) == facts(small)
+    assert 'id="plan"' in large
+    wrong = desk.get("/start", params=form(data="data/wrong.jsonl"))
+    assert (wrong.status_code, "perhaps" in wrong.text, 'role="alert"' in wrong.text) == (200, True, True)
+    made = desk.post("/label", data={"data": "data/large.jsonl", "again": "1", "annotator": "ann"}, headers=HEADERS)
+    assert made.status_code == 303
+    assert f"{len(lines):,} left" in desk.get(made.headers["location"]).text
