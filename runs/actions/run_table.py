@@ -70,7 +70,10 @@ class TableQuery:
 def describe_run(workspace: Workspace, info: RunRecord) -> RunLine:
     """Say in a line what a run was about, how it ended and what it cost; a damaged run is listed as such."""
     try:
-        return _describe(read_run(workspace, info.run_id))
+        run = read_run(workspace, info.run_id)
+        last = run.reviews[-1] if run.reviews else None
+        taken = last.gated if last and last.verb == "accepted" else None
+        return _describe(run, read_run(workspace, taken) if taken else run)
     except JudgewrightError as error:
         return RunLine(info=info, about=f"cannot be read: {error}")
 
@@ -100,10 +103,11 @@ def _key(line: RunLine, sort: str) -> float | str | None:
     return texts.get(sort, line.info.created) or None
 
 
-def _describe(run: RunSummary) -> RunLine:
+def _describe(run: RunSummary, gated: RunSummary) -> RunLine:
+    """Describe a run by what the gate said last: in a run of its own where some hunks of it were accepted."""
     info, config = run.record, run.record.config
     answer, started, measured = run.answer, run.started, run.last(JudgeMeasured)
-    decision = answer.decision if answer is not None else run.decision
+    decision = gated.answer.decision if gated.answer is not None else run.decision
     review = run.reviews[-1] if run.reviews else None
     evidence = decision.evidence if decision is not None else None
     target, value = "", None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from ...judges import InputError, OutputScale, WorkspaceError
+from ..actions.export_labels import export_labels, read_queues
 from ..actions.label import LabelSession
 from ..actions.label_queue import FLIPS, KIND, QueueConfig, create_queue, list_rows, read_rows_to_label
 from ..config.options import RowOptions
@@ -25,6 +27,7 @@ from .data_files import DATA_ENDINGS, find_data_files, resolve_data_file
 from .forms import field_of
 from .paged import Paged
 from .routes import Address
+from .uploads import FOLDER
 
 QUEUES_PER_PAGE = 30
 LONGEST = 50_000
@@ -157,6 +160,25 @@ def answer(state: AppState, request: Request) -> Response:
     return RedirectResponse(_address(session.run_id, session.annotator, said), 303)
 
 
+def download(state: AppState, request: Request) -> Response:
+    """Send the labels beside the columns of their rows."""
+    run_id = state.record(request.path_params["run"]).run_id
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "labels.jsonl"
+        export_labels(read_queues(state.workspace, [run_id]), out, every=False)
+        named = {"content-disposition": f'attachment; filename="labels-{run_id}.jsonl"'}
+        return Response(out.read_bytes(), media_type="application/jsonl", headers=named)
+
+
+def use(state: AppState, request: Request) -> Response:
+    """Write the labels and their rows into the workspace, and lead to a run of them."""
+    run_id = state.record(request.path_params["run"]).run_id
+    out = state.root / FOLDER / f"labels-{run_id}.jsonl"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    export_labels(read_queues(state.workspace, [run_id]), out, every=False)
+    return RedirectResponse(f"/start?{urlencode({'data': f'{FOLDER}/{out.name}'})}", 303)
+
+
 def answers_of(scale: OutputScale) -> list[Answer]:
     """Return the buttons of a scale with the keys that the terminal has; none where grades are typed."""
     answers: list[Answer] = []
@@ -249,4 +271,6 @@ ADDRESSES = (
     Address("/label", make, "POST"),
     Address("/label/{run}", row),
     Address("/label/{run}", answer, "POST"),
+    Address("/label/{run}/labels", download),
+    Address("/label/{run}/use", use, "POST"),
 )

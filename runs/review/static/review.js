@@ -48,6 +48,12 @@ document.addEventListener("keydown", (event) => {
   else onKey(event);
 });
 
+// A form that is on its way says so, as reading many rows takes a while; not where one comes back to the page.
+document.addEventListener("submit", ({ submitter }) => submitter?.setAttribute("aria-busy", "true"));
+window.addEventListener("pageshow", () => {
+  document.querySelectorAll("[aria-busy]").forEach((one) => one.removeAttribute("aria-busy"));
+});
+
 // data-load=ADDRESS on a fold: what it holds is fetched when a person opens it, and the link in it stays where that fails.
 document.addEventListener("toggle", async ({ target: fold }) => {
   const address = fold.open && fold.dataset.load;

@@ -75,6 +75,10 @@ def test_some_hunks_go_through_the_gate_as_the_very_text_that_is_kept(desk: Test
     assert gated is not None
     assert "Accepted by the gate, in part" in shown
     assert f"precision {gated.decision.evidence.target['difference']:+.3f}" in shown
+    line = re.search(rf'<tr data-item[^>]*>(?:(?!</tr>).)*?href="/runs/{own.run_id}".*?</tr>', desk.get("/").text, re.S)
+    assert line
+    assert re.findall(r'class="tag (\w+)', line[0])[-1] == "accepted"
+    assert f"{gated.decision.evidence.target['difference']:+.3f}" in line[0]
     other = desk.get(f"/runs/{list_runs_of(own)[-1]}").text
     assert "Accepted by the gate" in other
     assert [mark for mark in own.sealed if mark in other + desk.get("/").text] == []
