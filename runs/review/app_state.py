@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import TypeAdapter
 
 from ...judges import InputError, JudgewrightError
+from ...judges.files import DataReport
 from ...optimize.events import RowsSplit
 from ...optimize.holdout.ledger import MAX_LOOKS, LookRecord
 from ...optimize.holdout.look_counting import LookRequest, requested_look
+from ..actions.check_data import CheckOptions, RunPrice, check_file
 from ..actions.label import LabelSession
 from ..actions.row_pages import RowQuery, find_row_pages, make_row_pages, rows_to_read
 from ..actions.run_summary import RunSummary, read_run
@@ -29,15 +34,12 @@ from ..store.row_pages import RowPages
 from ..store.workspace import Workspace
 from .kept import Kept
 from .offers import Offer
-from .prepare import keep_rows, work_apart
+from .prepare import asked_check, asked_rows, work_apart
 
 if TYPE_CHECKING:
     from jinja2 import Environment as Templates
 
-    from ...judges.files import DataReport
-    from ..actions.check_data import RunPrice
 
-T = TypeVar("T")
 THREADS = 2
 """Threads that read: few and lasting, because each holds a connection to the database for as long as it lives."""
 READ_HERE = 5_000
@@ -57,11 +59,12 @@ KEPT_SESSIONS = 4
 class WorkWanted(Exception):
     """There are too many rows for the server itself; a process of its own does the work, and then the page is made."""
 
-    def __init__(self, key: Hashable, work: Callable[..., object], *arguments: object) -> None:
+    def __init__(self, key: Hashable, what: str, asked: Mapping[str, Any]) -> None:
         super().__init__(key)
         self.key = key
-        self.work = work
-        self.arguments = arguments
+        self.what = what
+        self.asked = asked
+        """As JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +97,7 @@ class AppState:
         self.kept_looks = Kept[Looks | None](KEPT_LOOKS)
         self.preparing: dict[Hashable, asyncio.Task[None]] = {}
         """What processes of their own are working out."""
-        self._made: dict[Hashable, object] = {}
+        self._made: dict[Hashable, Mapping[str, Any] | JudgewrightError] = {}
         """What they have worked out, until a page takes it, or the error that they ended with."""
         self.sessions = Kept[tuple[LabelSession, tuple[str, ...]]](KEPT_SESSIONS)
         self.exports = Kept[ExportContext](KEPT_EXPORTS)
@@ -185,28 +188,33 @@ class AppState:
             found = find_row_pages(self.workspace, query)
             if found is None:
                 if rows_to_read(self.workspace, query) > READ_HERE:
-                    raise WorkWanted(query, keep_rows, self.root, query)
+                    raise WorkWanted(query, "rows", asked_rows(self.root, query))
                 make_row_pages(self.workspace, query)
                 found = find_row_pages(self.workspace, query)
         if found is None:
             raise InputError("the rows changed while they were read", hint="look again")
         return found
 
-    def of_file(self, path: Path, key: Hashable, work: Callable[..., T], *arguments: object) -> T:
-        """Return what a function makes of a data file.
+    def check(self, path: Path, options: CheckOptions, environment: Environment) -> tuple[DataReport, RunPrice | None]:
+        """Check a data file.
 
         Raises:
-            JudgewrightError: As the function does.
+            InputError: It cannot be read, or has no such columns.
             WorkWanted: It takes too long here; `prepare` does it, and then it is here.
         """
-        if path.stat().st_size <= BYTES_HERE:
-            return work(*arguments)
+        stat = path.stat()
+        if stat.st_size <= BYTES_HERE:
+            return check_file(path, options, registry=self.workspace.registry, environment=environment)
+        asked = asked_check(self.root, path, options)
+        key = (json.dumps(asked), stat.st_mtime_ns, stat.st_size)
         if key not in self._made:
-            raise WorkWanted(key, work, *arguments)
+            raise WorkWanted(key, "check", asked)
         made = self._made.pop(key)
         if isinstance(made, JudgewrightError):
             raise made
-        return cast("T", made)
+        return TypeAdapter(DataReport).validate_python(made["report"]), TypeAdapter(RunPrice | None).validate_python(
+            made["price"]
+        )
 
     async def prepare(self, wanted: WorkWanted) -> None:
         """Have work done by a process of its own; visitors who want the same wait for the same one."""
@@ -218,14 +226,13 @@ class AppState:
         await asyncio.shield(task)
 
     async def _prepare(self, wanted: WorkWanted) -> None:
-        variables = self.environment.process_variables
         try:
-            made = await work_apart(wanted.work, *wanted.arguments, variables=variables)
+            made = await work_apart(wanted.what, wanted.asked, self.environment.process_variables)
         except JudgewrightError as error:
-            if wanted.work is keep_rows:
+            if wanted.what == "rows":
                 raise
             made = error
-        if wanted.work is not keep_rows:  # which keeps them itself
+        if wanted.what != "rows":  # which it keeps itself
             self._made[wanted.key] = made
 
     def seal_stamp(self) -> int:

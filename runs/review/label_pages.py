@@ -16,12 +16,11 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from ...judges import InputError, OutputScale, WorkspaceError
 from ..actions.export_labels import export_labels, read_queues
 from ..actions.label import LabelSession
-from ..actions.label_queue import FLIPS, KIND, QueueConfig, create_queue, list_rows, read_rows_to_label
+from ..actions.label_queue import FLIPS, KIND, create_queue, list_rows, read_rows_to_label
 from ..config.options import RowOptions
 from ..reports.label_screen import REASONS, AnswerKeys, reading_order
 from ..store.journal import RunRecord, list_runs
 from ..store.labels import LabelStore, counting_records
-from ..store.workspace import Workspace
 from .app_state import AppState
 from .data_files import DATA_ENDINGS, find_data_files, resolve_data_file
 from .forms import field_of
@@ -93,19 +92,13 @@ def make(state: AppState, request: Request) -> Response:
     if judge and judge not in state.workspace.registry.names():
         raise InputError(f"there is no judge {judge!r}")
     again = field_of(request, "again") == "1"
-    config = state.of_file(path, ("queue", path, judge, again), rows_of_queue, state.root, path, judge, again)
+    reading = RowOptions().as_arguments()
+    dataset = read_rows_to_label(state.workspace.registry, path, reading, judge=judge or None)
+    config = list_rows(dataset, path=path, reading=reading, again=again, seed=int(time.time()) % 1_000_000)
     config = replace(config, question=field_of(request, "question").strip()[:500], second=SHARES[second])
     with state.writing() as workspace:
         run_id = create_queue(workspace, config)
     return RedirectResponse(_address(run_id, field_of(request, "annotator")), 303)
-
-
-def rows_of_queue(root: Path, path: Path, judge: str, again: bool) -> QueueConfig:
-    """Read the rows of a file that are to be labelled."""
-    reading = RowOptions().as_arguments()
-    with Workspace(root) as workspace:
-        dataset = read_rows_to_label(workspace.registry, path, reading, judge=judge or None)
-    return list_rows(dataset, path=path, reading=reading, again=again, seed=int(time.time()) % 1_000_000)
 
 
 def row(state: AppState, request: Request) -> Response:

@@ -1,23 +1,27 @@
 """A process of its own for work on many rows, so that the server stays small and quick.
 
-`python -m judgewright.runs.review.prepare` reads a pickled call from its server, and writes what came of it.
+`python -m judgewright.runs.review.prepare` reads from its server what is wanted, as JSON, and writes what came of it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import io
+import json
 import os
-import pickle
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
-from ...judges import InputError, JudgewrightError, WorkspaceError
+from ...judges import InputError, JudgewrightError, WorkspaceError, load_prompt
+from ...judges.files import RawRoles
+from ..actions.check_data import CheckOptions, check_file
 from ..actions.row_pages import RowQuery, make_row_pages
+from ..config.environment import read_environment
 from ..store.workspace import Workspace
+
+Json = Mapping[str, Any]  # Any: JSON
 
 
 async def prepare(root: Path, query: RowQuery, variables: Mapping[str, str]) -> None:
@@ -27,65 +31,73 @@ async def prepare(root: Path, query: RowQuery, variables: Mapping[str, str]) -> 
         InputError: There are no such rows, or they have changed.
         WorkspaceError: They cannot be read or kept.
     """
-    await work_apart(keep_rows, root, query, variables=variables)
+    await work_apart("rows", asked_rows(root, query), variables)
 
 
-async def work_apart(work: Callable[..., Any], *arguments: object, variables: Mapping[str, str]) -> Any:
-    """Call a function of a module in another process, and return what it returns.
+def asked_rows(root: Path, query: RowQuery) -> Json:
+    """Say which rows another process is to work out."""
+    return {"root": str(root), "kind": query.kind, "names": query.names}
+
+
+def asked_check(root: Path, path: Path, options: CheckOptions) -> Json:
+    """Say which data file another process is to check."""
+    prompt = options.prompt.to_yaml() if options.prompt else None
+    roles = asdict(options.roles)
+    return {"root": str(root), "path": str(path), "roles": roles, "prompt": prompt, "model": options.model}
+
+
+async def work_apart(what: str, asked: Json, variables: Mapping[str, str]) -> Json:
+    """Have another process do something, and return what came of it.
 
     Raises:
         InputError: It raised one.
-        WorkspaceError: It raised another of ours, or ended otherwise.
+        WorkspaceError: It raised another of our errors, or ended otherwise.
     """
     # -P: a module in the working folder, which may be somebody else's workspace, is never imported.
-    command = [sys.executable, "-P", "-m", __name__]
+    command = [sys.executable, "-P", "-m", __name__, what]
     pipe, nowhere = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
     process = await asyncio.create_subprocess_exec(
         *command, stdin=pipe, stdout=pipe, stderr=nowhere, env=dict(variables)
     )
-    said, _ = await process.communicate(_packed((work, arguments)))
+    said, _ = await process.communicate(json.dumps(asked).encode())
     if process.returncode:
         raise WorkspaceError("the rows could not be read: the process that read them ended", hint="look again")
-    returned, is_input, hint = pickle.loads(said)  # noqa: S301  # from our own process
-    if is_input is None:
-        return returned
-    raise (InputError if is_input else WorkspaceError)(returned, hint=hint)
+    told = cast("dict[str, Any]", json.loads(said))
+    if (error := told.get("error")) is None:
+        return told
+    raise (InputError if error["input"] else WorkspaceError)(error["message"], hint=error["hint"])
 
 
-def _packed(value: object) -> bytes:
-    into = io.BytesIO()
-    pickler = pickle.Pickler(into)
-    pickler.dispatch_table = {MappingProxyType: _proxy}
-    pickler.dump(value)
-    return into.getvalue()
+def _rows(asked: Json) -> Json:
+    with Workspace(Path(asked["root"])) as workspace:
+        make_row_pages(workspace, RowQuery(asked["kind"], tuple(asked["names"])))
+    return {}
 
 
-def _proxy(proxy: MappingProxyType[object, object]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    return _proxied, (dict(proxy),)
-
-
-def _proxied(values: dict[object, object]) -> MappingProxyType[object, object]:
-    return MappingProxyType(values)  # whose own name is nowhere to be looked up
-
-
-def keep_rows(root: Path, query: RowQuery) -> None:
-    """Work out what is shown of a query's rows, and keep it."""
+def _check(asked: Json) -> Json:
+    root, model = Path(asked["root"]), asked["model"]
+    prompt = load_prompt(asked["prompt"], origin="the judge") if asked["prompt"] else None
+    options = CheckOptions(roles=RawRoles(**asked["roles"]), prompt=prompt, model=model)
+    environment = read_environment().in_workspace(root).naming(*([model] if model else []))
     with Workspace(root) as workspace:
-        make_row_pages(workspace, query)
+        report, price = check_file(Path(asked["path"]), options, registry=workspace.registry, environment=environment)
+    return {"report": report.to_json(), "price": asdict(price) if price else None}
 
 
-def main() -> None:
-    """Do what stdin says, and say on stdout what came of it."""
-    answer = os.fdopen(os.dup(1), "wb")
+_WORK: Mapping[str, Callable[[Json], Json]] = {"rows": _rows, "check": _check}
+
+
+def main(what: str) -> None:
+    """Do what is wanted, and say on stdout what came of it."""
+    answer = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever a library prints
-    work, arguments = pickle.load(sys.stdin.buffer)  # noqa: S301  # from our own server
     try:
-        told = work(*arguments), None, None
+        told = _WORK[what](json.load(sys.stdin))
     except JudgewrightError as error:
-        told = str(error), isinstance(error, InputError), error.hint
+        told = {"error": {"message": str(error), "hint": error.hint, "input": isinstance(error, InputError)}}
     with answer:
-        answer.write(_packed(told))
+        json.dump(told, answer)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1])

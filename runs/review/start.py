@@ -12,10 +12,10 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from ...judges import JudgewrightError, Progress, Registry
-from ...judges.files import KINDS, DataReport, RawRoles
+from ...judges import JudgewrightError, Progress
+from ...judges.files import KINDS, RawRoles
 from ...optimize import ObjectiveWords
-from ..actions.check_data import CheckOptions, RunPrice, check_file
+from ..actions.check_data import CheckOptions
 from ..actions.models import describe_models
 from ..actions.plan import Plan, plan_run
 from ..actions.read_objective import saved_slices
@@ -26,8 +26,6 @@ from ..config.environment import SIMULATED, Environment
 from ..reports.plan_report import describe_detectable
 from ..store.jobs import Job
 from ..store.journal import list_runs
-from ..store.run_config import RunConfig
-from ..store.workspace import Workspace
 from .app_state import AppState
 from .data_files import find_data_files
 from .routes import Address, AsyncAddress
@@ -64,29 +62,10 @@ def _planned(state: AppState, form: StartForm) -> Response:
     try:
         config = form.config(state)
         environment = _environment(state, *config.named_models)
-        key = ("plan", form.query, _stamp(form.path(state)), state.seal_stamp())
-        planned = state.of_file(form.path(state), key, plan_of, state.root, config, environment)
+        planned = plan_run(state.workspace, config, environment, pilot=False, watch=_unwatched)
     except JudgewrightError as error:
         return _page(state, form, problem=_words(error))
     return _page(state, form, planned=planned)
-
-
-def plan_of(root: Path, config: RunConfig, environment: Environment) -> Plan:
-    """Plan a run in a workspace."""
-    with Workspace(root) as workspace:
-        return plan_run(workspace, config, environment, pilot=False, watch=_unwatched)
-
-
-def report_of(
-    path: Path, options: CheckOptions, registry: Registry, environment: Environment
-) -> tuple[DataReport, RunPrice | None]:
-    """Check a data file."""
-    return check_file(path, options, registry=registry, environment=environment)
-
-
-def _stamp(path: Path) -> tuple[str, int, int]:
-    stat = path.stat()
-    return str(path), stat.st_mtime_ns, stat.st_size
 
 
 def _unwatched(doing: str, progress: Progress) -> None:
@@ -203,6 +182,7 @@ def _words(error: JudgewrightError) -> str:
 def _checked(state: AppState, form: StartForm) -> dict[str, Any]:
     """Check the data file, from memory where it is as it was; say which judges it fits."""
     path = form.path(state)
+    stat = path.stat()
     # A judge that there is not is for the plan to complain of.
     prompt = form.prompt(state) if form.judge in state.workspace.registry.names() else None
     inputs = {name: form.columns.get(name, name) for name in prompt.inputs} if prompt else {}
@@ -216,7 +196,9 @@ def _checked(state: AppState, form: StartForm) -> dict[str, Any]:
     )
     model = form.named_model or None
     key = (
-        *_stamp(path),
+        str(path),
+        stat.st_mtime_ns,
+        stat.st_size,
         prompt and prompt.version,
         model,
         tuple(roles.inputs.items()),
@@ -228,7 +210,7 @@ def _checked(state: AppState, form: StartForm) -> dict[str, Any]:
     if found is None:
         options = CheckOptions(roles=roles, prompt=prompt, model=model)
         environment = _environment(state, *([model] if model else []))
-        found = state.of_file(path, ("check", key), report_of, path, options, state.workspace.registry, environment)
+        found = state.check(path, options, environment)
         state.checks[key] = found
         while len(state.checks) > KEPT_CHECKS:
             state.checks.pop(next(iter(state.checks)))
