@@ -16,6 +16,7 @@ from ...judges import InputError, OutputScale
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart, join_literals
 from .code_strings import constants_of, python_parts
 from .python_facts import strings_of
+from .stated_scale import of_numbers, read_levels
 from .template_syntaxes import read_double_brace
 
 _GEVAL_NOTE = (
@@ -34,6 +35,7 @@ class CodeJudge:
     scale: OutputScale | None = None
     labels: tuple[str, ...] = ()
     reply_schema: Mapping[str, str] | None = None
+    threshold_open: bool = False
     notes: tuple[str, ...] = ()
 
 
@@ -60,6 +62,10 @@ def read_code_judge(text: str, wanted: str | None) -> CodeJudge | None:
                 found[name] = _geval(given, named, node.lineno)
             elif kind == "AspectCritic" and "definition" in given:
                 found[name] = _critic(given, named)
+            elif kind == "make_genai_metric" and given.keys() & {"grading_prompt", "definition"}:
+                found[name] = _genai_metric(given, named)
+            elif kind in ("RubricsScore", "RubricsScoreWithReference", "RubricsScoreWithoutReference"):
+                found[name] = _rubrics_score(given, named, node.lineno)
             elif kind == "make_judge" and "instructions" in given:
                 found[name] = _make_judge(given, named, tree)
         elif isinstance(node, ast.ClassDef) and (judge := _pydantic_prompt(node, tree, named)):
@@ -142,6 +148,54 @@ def _critic(given: Mapping[str, ast.expr], named: Mapping[str, ast.expr]) -> Cod
         messages=_messages(definition, ["user_input", "response"]),
         criteria=definition,
         reply_schema={"reason": "text", "verdict": "score"},
+        notes=("Of the fields that Ragas can show, user_input and response are here.",),
+    )
+
+
+def _genai_metric(given: Mapping[str, ast.expr], named: Mapping[str, ast.expr]) -> CodeJudge:
+    """Read MLflow's make_genai_metric: definition and grading prompt, the input, the output and what it grades with."""
+    words = "\n\n".join(filter(None, (_text(given.get(key), named) for key in ("definition", "grading_prompt"))))
+    input_given = given.get("include_input")
+    without = isinstance(input_given, ast.Constant) and input_given.value is False
+    names = [*([] if without else ["input"]), "output", *_texts(given.get("grading_context_columns"), named)]
+    better = given.get("greater_is_better")
+    falls = isinstance(better, ast.Constant) and better.value is False
+    scale = None if falls else read_levels(words) or of_numbers([1.0, 5.0])
+    examples = ("Its examples are not here.",) if "examples" in given else ()
+    return CodeJudge(
+        tool="MLflow's make_genai_metric",
+        messages=_messages(words, names),
+        criteria=words,
+        scale=scale,
+        threshold_open=True,
+        reply_schema={"justification": "text", "score": "score"},
+        notes=("MLflow's own words round definition and grading prompt are not here.", *examples),
+    )
+
+
+def _rubrics_score(given: Mapping[str, ast.expr], named: Mapping[str, ast.expr], line: int) -> CodeJudge:
+    """Read Ragas' RubricsScore: a description of each grade, the worst first."""
+    rubrics = given.get("rubrics")
+    rubrics = named.get(rubrics.id) if isinstance(rubrics, ast.Name) else rubrics
+    levels: dict[int, str] = {}
+    for key, value in zip(rubrics.keys, rubrics.values, strict=True) if isinstance(rubrics, ast.Dict) else ():
+        match = re.search(r"\d+", _text(key, named))
+        if match and (said := _text(value, named)):
+            levels[int(match.group())] = said
+    grades = sorted(levels)
+    if len(grades) < 3 or grades != list(range(grades[0], grades[-1] + 1)):
+        raise InputError(
+            f"line {line}: the rubrics of this RubricsScore cannot be told without running it",
+            hint="write them beside it as a dictionary: score1_description and so on",
+        )
+    words = "\n".join(f"{grade}: {levels[grade]}" for grade in grades)
+    return CodeJudge(
+        tool="Ragas' RubricsScore",
+        messages=_messages(words, ["user_input", "response"]),
+        criteria=words,
+        scale=of_numbers([float(grade) for grade in grades]),
+        threshold_open=True,
+        reply_schema={"feedback": "text", "score": "score"},
         notes=("Of the fields that Ragas can show, user_input and response are here.",),
     )
 

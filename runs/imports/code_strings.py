@@ -209,7 +209,9 @@ def read_javascript(text: str, wanted: str | None) -> tuple[TemplateMessage, ...
     for match in _JS_STRING.finditer(text):
         body = next((group for group in match.groups() if group is not None), "")
         template = match.group().startswith("`")
-        parts = tuple(_js_parts(body, constants)) if template else read_loose(_js_text(body))
+        parts = tuple(_js_parts(body, constants)) if template else ()
+        if not any(isinstance(part, Field) for part in parts):
+            parts = read_loose(_js_text(body))
         before = text[max(0, match.start() - 200) : match.start()]
         role, name = _JS_ROLE.search(before), _JS_NAME.search(before)
         if len(body) < 40 and not role:

@@ -10,7 +10,7 @@ from ...judges import OutputScale
 
 PASSES = re.compile(
     r"pass(?!word)|(?:^|_|is)ok(?:$|_|[A-Z])|accept|keep|kept|approv|good|publish|success|green|ship|release|deliver"
-    r"|admit|allow|enough|ready|(?:should|can|may)_(?:send|publish|ship|show|print|go)|akzept|acept|aprob|bestanden|gut|positive|is_?correct|is_?right|freigabe|freigegeben|besteht|zulässig|zulaessig|admis|valid[ée]|apto",
+    r"|(?:^|_)gate(?:$|_)|admit|allow|enough|ready|(?:should|can|may)_(?:send|publish|ship|show|print|go)|akzept|acept|aprob|bestanden|gut|positive|is_?correct|is_?right|freigabe|freigegeben|besteht|zulässig|zulaessig|admis|valid[ée]|apto",
     re.IGNORECASE,
 )
 """Names of what is true where a row passes."""
@@ -25,7 +25,7 @@ THRESHOLD_NAME = re.compile(
 )
 """Names of a threshold in code; `minScore` is read as `min_Score`."""
 VERDICT_NAME = re.compile(
-    r"^(?:\w*_)?(?:score|grade|rating|points?|stars?|verdict|label|outcome|result|decision|value|judge?ment|punkte|note"
+    r"^(?:\w*_)?(?:score|grade|rating|points?|stars?|ascore|verdict|label|outcome|result|decision|value|judge?ment|punkte|note"
     r"|bewertung|urteil|mark|level|veredicto|puntuacion|nota)$",
     re.IGNORECASE,
 )

@@ -25,6 +25,8 @@ class ForeignJudge:
     """Under the tool's own names of fields."""
     scale: OutputScale | None = None
     """None where the words have to tell."""
+    threshold_open: bool = False
+    """Whether the tool gives a scale and says nothing of what passes, so that the file may."""
     beside: FileFacts = NO_FACTS
     """What the file says of it beside the prompt."""
     labels: tuple[str, ...] = ()

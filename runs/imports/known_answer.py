@@ -11,6 +11,7 @@ from .foreign_judge import AddOptions, ForeignJudge
 from .stated_answer import Question, StatedAnswer, ask_for_order, named_scale, read_answer
 from .stated_fields import json_fields
 from .stated_labels import in_order
+from .stated_order import order_by_passing
 from .stated_scale import of_numbers
 
 _NAMED_FIELD = re.compile(
@@ -49,6 +50,9 @@ def known_answer(judge: ForeignJudge, asks: str, whole: str, options: AddOptions
         scale, questions = None, (ask_for_order(judge.labels),)
     elif scale is not None:
         questions = tuple(question for question in questions if question.option == "verdict")
+    listed = questions[0].labels if scale is None and len(questions) == 1 and not options.choice else ()
+    if ordered := order_by_passing(listed, whole, facts):
+        scale, questions = named_scale(ordered), ()
     schema = dict(judge.reply_schema) if judge.reply_schema is not None else answer.reply_schema
     told = answer.told and not schema_beside
     return replace(answer, scale=scale, questions=questions, reply_schema=schema, told=told)

@@ -36,10 +36,13 @@ _USER_KEYS = (
     "user_prompt",
     "user_message",
     "prefix_user",
+    "prompt_template",
+    "promptTemplate",
     "userPrompt",
     "text",
     "content",
 )
+_DOLLAR = r"(?<![\w$\\])\$([A-Za-z_]\w*)"
 Body = Mapping[str, Any]  # Any: JSON or YAML
 
 
@@ -98,6 +101,7 @@ def _from_python(path: Path, text: str, string: str | None) -> ForeignJudge:
             messages=built.messages,
             criteria=built.criteria,
             scale=built.scale,
+            threshold_open=built.threshold_open,
             labels=built.labels,
             reply_schema=built.reply_schema,
             notes=built.notes,
@@ -242,7 +246,28 @@ def _facts_of(body: Body, text: str) -> FileFacts:
         compared=tuple(_compared(flat)),
         labels=tuple(map(str, labels)) or tuple(map(str, scores)),
         scores={str(label): float(number) for label, number in scores.items()},
+        answer_fields=_asked_fields(body),
     )
+
+
+def _asked_fields(body: Body) -> dict[str, str]:
+    """Return the fields of the schema that is sent beside the messages, each with its labels or limits."""
+    found: Any = next((body[key] for key in ("response_format", "response_schema", "schema") if key in body), None)
+    for key in ("json_schema", "schema"):
+        found = found[key] if isinstance(found, Mapping) and key in found else found
+    properties = found.get("properties") if isinstance(found, Mapping) else None
+    if not isinstance(properties, Mapping):
+        return {}
+    return {str(name): _said(value) for name, value in properties.items() if isinstance(value, Mapping)}
+
+
+def _said(field: Body) -> str:
+    if isinstance(values := field.get("enum"), list):
+        return " | ".join(json.dumps(value, ensure_ascii=False) for value in values)
+    said = [{"boolean": "boolean", "array": "list"}.get(str(field.get("type")), str(field.get("type", "string")))]
+    if "minimum" in field and "maximum" in field:
+        said.append(f"from {field['minimum']} to {field['maximum']}")
+    return f"<{', '.join([*said, *filter(None, [str(field.get('description', '')).replace(chr(34), chr(39))])])}>"
 
 
 def _compared(flat: Body) -> Iterator[Compared]:
@@ -341,6 +366,8 @@ def _parts(text: str, notes: list[str] | None = None) -> tuple[TemplatePart, ...
     parts = read_loose(text)
     if any(isinstance(part, Field) for part in parts):
         return parts
+    if len(set(re.findall(_DOLLAR, text))) > 1:
+        return _cut(_DOLLAR, text)
     return _cut(r"(?m)(?:^|(?<=[:\s]))\[([A-Z][A-Z0-9_]{2,})\](?=\s|$)", text)  # [REPLY], where nothing else is a field
 
 

@@ -13,6 +13,7 @@ from .stated_labels import (
     LETTER_RANGE,
     StatedLabels,
     defined_in_capitals,
+    defined_in_marks,
     in_order,
     read_defined,
     read_labels,
@@ -33,6 +34,8 @@ class Question:
     option: str
     """The option that answers it, without its dashes."""
     text: str
+    labels: tuple[str, ...] = ()
+    """The labels whose order is asked for."""
 
     def __str__(self) -> str:
         return self.text
@@ -99,7 +102,7 @@ def _prose_scale(answer: str, whole: str) -> tuple[StatedLabels | None, OutputSc
         return None, numbers, ()
     if stated := read_shown(whole) or read_defined(whole, answer):
         return stated, *_label_scale(stated.labels, whole)
-    for labels in defined_in_capitals(whole):
+    for labels in [*defined_in_capitals(whole), *defined_in_marks(whole)]:
         return StatedLabels(labels=labels), None, (ask_for_order(labels),)
     return None, None, ()
 
@@ -180,8 +183,9 @@ def _field_scale(
         return _label_scale(stated.labels, whole)
     if scale := read_numbers(about) or read_numbers(whole, cued=True) or read_count(whole):
         return scale, ()
-    stated = read_defined(whole, answer)
-    return _label_scale(stated.labels, whole) if stated else (None, ())
+    if stated := read_defined(whole, answer):
+        return _label_scale(stated.labels, whole)
+    return next((_label_scale(labels, whole) for labels in defined_in_marks(whole)), (None, ()))
 
 
 def _said_of_total(name: str, whole: str) -> OutputScale | None:
@@ -230,7 +234,7 @@ def ask_for_order(labels: tuple[str, ...]) -> Question:
     """Ask which of the labels is the worst."""
     listed = ",".join(labels)
     text = f"in which order are {', '.join(labels)}? (--labels {listed}, the worst first; with --choice: in none)"
-    return Question("labels", text)
+    return Question("labels", text, labels)
 
 
 def named_scale(labels: tuple[str, ...]) -> OutputScale:

@@ -63,7 +63,7 @@ _MEASURES = re.compile(
     r"\b(?:(?:rate|score|measure|estimate|bewerte|judge|grade|assess|évalue[rz]?|evalúa|note[rz]?)[^\w\n.]+"
     r"(?:the |how |wie |la |le |el |die |den |das |à quel point |level of |degree of |amount of |grad der )*"
     r"|\bhow |\bwie )(?P<after>\w+)(?=\s*(?:[.,:;()\n]|$)|\s(?:of|in|the|this|that|an?|is|are|was|were|from|on"
-    r"|between|its?|each"
+    r"|between|its?|they|he|she|each"
     r"|every|der|die|das|des|dieser?|im|ist|sind|von|la|le|les|el|los|de|du|est|es|level|score|rating|with)\b)"
     r"|\b(?:number|count|counts|anzahl|zahl|amount|nombre|número|level|degree|severity) (?:of|der|von|de) "
     r"(?P<counted>(?:\w+[^\w\n.]+){0,2}\w+)"

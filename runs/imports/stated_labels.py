@@ -116,12 +116,19 @@ _OPTION = re.compile(
     rf"|- |->|→)",
     re.MULTILINE,
 )
+_TO_FILL = re.compile(r":[*_]*[ \t]*(?:\.{3}|…|[<\[{(].*|\w{1,8}\?)?[ \t]*$")
+"""A line with a key whose value is left out."""
 _SYMBOL = r"[\u2190-\u2bff\U0001f000-\U0001faff][\ufe0f\u200d]?"
 _DEFINED = re.compile(
     rf"[ \t]*(?:[-*•#|]+[ \t]*)?{_Q}(?:(?P<symbol>{_SYMBOL}){_Q}[ \t]+|"
     rf"(?P<label>{_WORD}(?:[ -]{_WORD}){{0,2}}|{_SYMBOL}){_Q}[ \t]*(?:[:=–—|]|- |->|→|\bmeans\b|\bif\b"
     rf"|\bwenn\b))[*_]*[ \t]*\S"
 )
+_IN_MARKS = r"^[ \t]*(?:[-*•#|]+[ \t]+)?(?:\*\*|__|[\"'`«„“])[*_\"'`« ]*"
+_KEY_SET = re.compile(
+    r"(?m)^[ \t]*(?:[-*•][ \t]+)?(?P<key>\w+) ?(?:==?|:) ?[\"'`](?P<label>[^\"'`\n]{1,30})[\"'`] ?[:–—-] ?\S"
+)
+"""A line such as `verdict = "late": the answer came after noon`."""
 _LETTER_FOR = re.compile(
     rf"\b(?P<letter>[A-Z]){_Q} ?(?:for|=|means|stands for|für|pour|para|\()\s?{_Q}(?P<means>[^\W\d_]+(?: [^\W\d_]+)?)"
 )
@@ -160,6 +167,10 @@ def read_labels(text: str) -> StatedLabels | None:
         labels = _distinct(inner if len(inner) > 1 else re.split(r"\s*(?:[|/]|\bor\b)\s*", inner[0]))
         if len(labels) > 1 and not all(re.fullmatch(r"-?[\d.]+", label) for label in labels):
             return StatedLabels(labels=labels, mark=f"<{tag}>...</{tag}>")
+    for match in _OFFERED.finditer(text):
+        labels = _options(text[match.end() :])
+        if len(labels) > 2 and _are_labels(labels) and in_order(labels):
+            return StatedLabels(labels=labels)
     cases = _distinct(_CASE.findall(text))
     if len(cases) == 2 and not set(_words(cases)).intersection(answer_words("no_labels")):
         return StatedLabels(labels=cases)
@@ -236,6 +247,20 @@ def defined_in_capitals(text: str) -> list[tuple[str, ...]]:
     return [labels for labels in _defined(plain) if _are_labels(labels) and all(label.isupper() for label in labels)]
 
 
+def defined_in_marks(text: str) -> list[tuple[str, ...]]:
+    """Return the labels of lines that explain a word each in quotes, backticks or bold, or a key set to it."""
+    groups = [
+        labels
+        for labels in _defined(text)
+        if all(re.search(rf"(?m){_IN_MARKS}{re.escape(label)}(?!\w)", text) for label in labels)
+    ]
+    keyed: dict[str, list[str]] = {}
+    for match in _KEY_SET.finditer(text):
+        keyed.setdefault(match["key"], []).append(match["label"])
+    groups += [_distinct(labels) for labels in keyed.values()]
+    return [labels for labels in groups if _are_labels(labels)]
+
+
 def read_shown(text: str) -> StatedLabels | None:
     """Read the labels of examples in a text that ends with their key: `Relevant: Yes`, ..., `Relevant:`."""
     match = re.search(r"(?:^|\n)[ \t]*([^\W\d_][\w ]{0,30}):\s*$", text)
@@ -254,7 +279,7 @@ def _options(text: str) -> tuple[str, ...]:
     labels: list[str] = []
     for line in text.split("\n"):
         match = _OPTION.match(line)
-        if match is None:
+        if match is None or _TO_FILL.search(line):
             if line.strip() or labels:
                 break
             continue
@@ -295,6 +320,11 @@ def in_order(labels: Sequence[str], text: str = "") -> tuple[str, ...] | None:
             return None
     worse_first = first < last
     return tuple(labels) if worse_first else tuple(reversed(labels))
+
+
+def ends_differ(labels: Sequence[str]) -> bool:
+    """Whether the first and last label mean opposite ends of a scale."""
+    return _side(labels[0], labels[-1]) * _side(labels[-1], labels[0]) < 0
 
 
 def _side(label: str, other: str) -> int:

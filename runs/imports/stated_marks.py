@@ -21,7 +21,7 @@ _KEYED = re.compile(
     r"(?:^|[\"'`:(«]\s?|\b(?:with|line|as|form|mit|zeile"
     r"|format)\s)[ \t]*[*_#>-]*[ \t]?[*_]*(?P<key>[A-ZÄÖÜ]\w*(?:[ -]\w+){0,2})[*_]*"
     r"(?: \([^()\n]*\))?(?P<gap> ?):[*_]*[ \t]*[\"'`]?"
-    rf"(?:[<\[{{(](?:[^<>\[\]{{}}()\n]*)[>\]}})]|[NXn_#]+(?=[\s\"'`.,/)]|$)|\.\.\.|…|-?\d|(?:(?:the|your|an?"
+    rf"(?:[<\[{{(](?:[^<>\[\]{{}}()\n]*)[>\]}})]|[NXn_#]+(?=[\s\"'`.,/)]|$)|[A-Z]{{1,6}}\?|\.\.\.|…|-?\d|(?:(?:the|your|an?"
     rf"|eine?|deine?) )?(?:\w+ )?(?:{_WORD_FOR_VERDICT})\b)",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -38,6 +38,7 @@ _PREFIXED = re.compile(
     re.IGNORECASE,
 )
 _QUOTED_KEY = re.compile(r"[\"'`]([A-ZÄÖÜ]\w*(?: \w+){0,2}):\s*[\"'`]")
+_QUOTED_EQUALS = re.compile(r"[\"'`“]([^\W\d_]\w*(?: \w+)?) ?= ?[\"'`”]")
 _GOES_ON = re.compile(
     r"(?:^|\n)[ \t]*[-*•#]*[ \t]*[*_]*(?P<key>[A-ZÄÖÜ]\w*(?: \w+){0,2})[*_]*(?: \([^()\n]*\))?:[*_]*\s*$"
 )
@@ -65,6 +66,8 @@ def read_mark(text: str) -> str:
         return f"{match['prefix'].strip()} ..."
     keyed = [match["key"] + match["gap"] for match in _KEYED.finditer(text) if not _NO_VERDICT.search(match["key"])]
     keyed = keyed or [key for key in _QUOTED_KEY.findall(text) if not _NO_VERDICT.search(key)]
+    if not keyed and (match := _QUOTED_EQUALS.search(text)) and not _NO_VERDICT.search(match[1]):
+        return f"{match[1]}= ..."
     if not keyed and (match := _EQUATED.search(text)) and not _NO_VERDICT.search(match["key"]):
         return f"{match['key']}{match['gap']}= ..."
     if not keyed and (match := _GOES_ON.search(text)) and not _NO_VERDICT.search(match["key"]):
@@ -93,6 +96,8 @@ def place_of(text: str) -> str:
     ):
         return "last line"
     first = (
+        r"\b(?:grade|score|label|verdict|rating|note|urteil|mark) ?[|;] ?"
+        r"(?:reason|comment|why|expla\w+|grund|raison)\b|"
         r"(?:^|\n|[.;,]) ?(?:and )?(?:then|afterwards|dann|danach|puis|luego),? (?:explain|justify|give (?:an?"
         r"|one|your|the) "
         r"(?:short |brief )?(?:reason|explanation|sentence)|begründe|ein satz|explique|justifie|explica)|"

@@ -12,7 +12,7 @@ NUMBER = r"-?[0-9]+(?:[.,][0-9]+)?"
 _MEANING = r"(?:\s?\([^()\n]{1,60}\)|\s?[=:]\s?[^\n,;()]{1,40}?)?"
 _TO = r"\s?,?\s?(?:to|and|through|bis|und|à|et|al?|y|到|至|から|-|–|—|\.\.\.?|~)\s?"
 _RANGE = re.compile(
-    rf"(?<![A-Za-z0-9_.])(?P<low>{NUMBER})(?:[分点]|级|級)?(?P<low_is>{_MEANING}){_TO}(?P<high>{NUMBER})(?:\s?%)?(?![A-Za-z0-9_%]"
+    rf"(?<![A-Za-z0-9_.])(?P<low>{NUMBER})(?:[分点]|级|級|\s?%)?(?P<low_is>{_MEANING}){_TO}(?P<high>{NUMBER})(?:\s?%)?(?![A-Za-z0-9_%]"
     rf"|[.,]\d)(?P<high_is>{_MEANING})",
     re.IGNORECASE,
 )

@@ -73,6 +73,10 @@ _NO_ANSWER = (
     r"|antworte|schreibe?|gib|wähle|vergib|réponde?[sz]?|écri\w+)\b)"
 )
 """What follows "only" in words that ask for the answer, and that say nothing of what passes."""
+_REST = (
+    r"\b(?:everything|anything|all(?:es)?|tout|todo) "
+    r"(?:else|(?:the )?others?|the rest|andere|übrige|le reste|lo demás)\b"
+)
 _SEVERAL = re.compile(
     rf"{_N.replace('(?![', '(?!(?:[.,][0-9])|[')}(?:\s?(?:,|and|or|und|oder|et|ou|y|o|-|–|to|bis"
     rf"|/)+\s?(?P<last>[0-9]+))+{_THEN}",
@@ -127,6 +131,8 @@ def read_threshold(text: str, scale: OutputScale) -> tuple[float | None, str]:
     numbers = _numbers(scale)
     if not numbers:
         return None, ""
+    if numbers[-1] == 100 or numbers[0] == 100:
+        text = re.sub(r"(?<=\d)\s?%", "", text)
     found: dict[float, str] = {}
     for sentence in _sentences(text):
         said = _named(sentence, numbers, scale) or _passing(sentence, numbers, scale)
@@ -163,6 +169,13 @@ def _read_on_labels(text: str, labels: tuple[str, ...]) -> tuple[float | None, s
 def _of_labels(clause: str, labels: tuple[str, ...]) -> int | str | None:
     """Return the threshold of one clause that lets labels pass or fail as its subject; "open" where they are no end."""
     clause = _with_places(clause, labels)
+    if (
+        match := re.search(rf"{_LISTED}[^;]*?[,;:]? (?:and |und |et )?{_REST}(?P<rest>.*)", clause, re.IGNORECASE)
+    ) and sum(_says(match["rest"])) == 1:  # "X and Y go to print, everything else goes back"
+        places = sorted({ord(place) - _FIRST_PLACE for place in re.findall(_PLACE, match["all"])})
+        if _says(match["rest"])[1]:
+            return places[0] if places == list(range(places[0], len(labels))) else "open"
+        return places[-1] + 1 if places == list(range(places[-1] + 1)) and places[-1] + 1 < len(labels) else "open"
     for good, kind in ((True, "passes"), (False, "fails")):
         words = rf"(?:{_words(kind)})"
         match = re.search(
@@ -209,7 +222,7 @@ def _with_places(text: str, labels: tuple[str, ...]) -> str:
     flags = 0 if any(len(label) == 1 for label in labels) else re.IGNORECASE
     quote = r"[\"'`*“”„‘’(]{0,3}"
     return re.sub(
-        rf"(?<![\w-]){quote}({names})[\"'`*“”‘’)]{{0,3}}(?![\w-])",
+        rf"(?<![\w-]){quote}({names})(?:(?<=\w{{5}})e?[sn])?[\"'`*“”‘’)]{{0,3}}(?![\w-])",
         lambda match: places[match[1].casefold().replace("_", " ")],
         text,
         flags=flags,
@@ -246,6 +259,8 @@ def _passing(sentence: str, numbers: list[float], scale: OutputScale) -> str | f
         return "open" if not passes and _leads_somewhere(sentence, numbers) else None
     if several := _SEVERAL.search(sentence):
         places = [numbers.index(n) for n in (_number(several), float(several["last"])) if n in numbers]
+        if sorted(places) == [0, len(numbers) - 1]:
+            return None  # all of the scale
         if len(places) == 2 and max(places) == len(numbers) - 1 and passes:
             return _place(numbers[min(places)], numbers, scale)
         if len(places) == 2 and min(places) == 0 and fails:

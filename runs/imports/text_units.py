@@ -17,7 +17,10 @@ FIELD = "\ufffc"
 """Stands for a field of the row in a text that is read for its units."""
 UnitKind = Literal["blank", "row", "tag", "heading", "role", "answer", "rule"]
 
-_TAG = re.compile(r"\s*(?:</?[A-Za-z][\w -]*>|\[[^\[\]?.!]{1,60}\]|[\"'`*=~-]{3,}\w*)\s*$")
+_TAG = re.compile(
+    r"\s*(?:</?[A-Za-z][\w -]*>|\[[^\[\]?.!]{1,60}\]|[\"'`*=~-]{3,}\w*"
+    r"|(?P<rule>[=~#*+-]{2,}) ?[^\n=~#*+|.!?]{1,50} ?(?P=rule))\s*$"
+)
 _HEADING = re.compile(r"\s*(?:#{1,6}\s.{1,80}|\*\*[^*]{1,60}\*\*:?|(?![-*•\d])[^.!?{}\"]{1,40}:)\s*$")
 _BARE_HEADING = re.compile(r"\s*[A-ZÄÖÜ][\w-]*(?: [\w-]+){0,2}\s*$")
 _BULLET = r"\s*(?:[-*•]\s+|\(?[0-9a-z]{1,2}[.)]\s+)?"
@@ -48,7 +51,7 @@ _STRONG = (
     r"|réponde?z?|réponds|renvoie)"
 )
 _SURELY_ASKS = re.compile(
-    rf"{_BULLET}{_LEAD}(?:explain|justify|begründen?|explique[rz]?|justifie[rz]?|explica|justifica)\b"
+    rf"{_BULLET}{_LEAD}(?:explain|justify|say|begründen?|explique[rz]?|justifie[rz]?|explica|justifica)\b"
     r"(?! (?:why|how|what|that|warum|wie|was)\b)[^.\n]{0,60}"
     r"\b(?:sentences?|words?|sätzen?|wörtern?|worten|phrases?|frases?)\b|"
     rf"{_BULLET}{_LEAD}{_STRONG}\b(?! (?:is|was|has|may|must|should|that|which|or|and)\b)"
@@ -177,7 +180,9 @@ def read_units(text: str) -> list[Unit]:
             kind = "answer" if words.strip() else kind
         elif _ANSWER_HEADING.match(words) and kind != "row" and not of_row:
             kind, in_answer = "answer", True
-        elif kind in ("row", "heading") and not (in_answer and _LINE_FORM.match(words)):
+        elif kind in ("row", "heading") and not (
+            in_answer and (_LINE_FORM.match(words) or (kind == "heading" and _ASKS.match(words)))
+        ):
             in_answer = False
         elif in_answer and kind != "blank":
             kind = "answer"
@@ -201,7 +206,7 @@ def read_units(text: str) -> list[Unit]:
         )
         if unit.kind == "rule" and question and units[at + 1].kind == "answer":  # it asks for the verdict
             units[at] = Unit(start=unit.start, end=unit.end, kind="role")
-    units = _with_answer_after_row(units)
+    units = _with_answer_after_row(_without_examples(text, units))
     if not any(unit.kind == "rule" for unit in units):  # one sentence says both what to judge and how
         row = next((unit.start for unit in units if unit.kind == "row"), 0)
         says = [
@@ -213,6 +218,23 @@ def read_units(text: str) -> list[Unit]:
             Unit(start=u.start, end=u.end, kind="rule" if said else u.kind) for u, said in zip(units, says, strict=True)
         ]
     return units
+
+
+def _without_examples(text: str, units: list[Unit]) -> list[Unit]:
+    """Take lines for no rules that stand under each other with the labels of the row: a worked example."""
+    label = re.compile(r"[ \t]*[*_]*(\w[\w -]{0,30})[*_]*:")
+    labels = {m[1].casefold() for u in units if FIELD in text[u.start : u.end] and (m := label.match(text, u.start))}
+    found: set[int] = set()
+    run: list[int] = []
+    for at, unit in enumerate([*units, Unit(start=len(text), end=len(text), kind="blank")]):
+        if unit.kind in ("rule", "answer", "heading") and at < len(units):
+            run.append(at)
+            continue
+        starts = [m[1].casefold() for i in run if (m := label.match(text, units[i].start, units[i].end))]
+        if run and len(labels) > 1 and labels <= set(starts) and label.match(text, units[run[0]].start):
+            found.update(run)
+        run = []
+    return [Unit(start=u.start, end=u.end, kind="role") if at in found else u for at, u in enumerate(units)]
 
 
 def _with_answer_after_row(units: list[Unit]) -> list[Unit]:

@@ -65,7 +65,7 @@ def understand(judge: ForeignJudge, options: AddOptions) -> Understood:
     answer = known_answer(judge, asks, reading, options)
     questions = list(answer.questions)
     scale = with_threshold(answer.scale, options) if answer.scale else None
-    if scale and options.threshold is None and options.scale is None and judge.scale is None:
+    if scale and options.threshold is None and options.scale is None and (judge.scale is None or judge.threshold_open):
         said, open_words = stated_threshold(reading, judge.beside, scale)
         if said is not None:
             scale = replace(scale, threshold=said)
