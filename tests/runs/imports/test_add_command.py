@@ -81,9 +81,8 @@ def test_options_say_what_the_words_do_not(run) -> None:
     claim, two = str(FOLDER / "05_claim_enum.txt"), str(FOLDER / "unseen" / "06_two_scores.txt")
     told = json.loads(run("judges", "add", claim, "--threshold", "supported", "--field", "claim=said", "--json")[1])
     assert (told["threshold"], told["inputs"]) == (2.0, ["document", "said"])
-    told = json.loads(
-        run("judges", "add", two, "--verdict", "appeal", "--criteria", "Appeal ... read on.", "--json")[1]
-    )
+    said = ("--verdict", "appeal", "--scale", "1..5", "--criteria", "Appeal ... read on.")
+    told = json.loads(run("judges", "add", two, *said, "--json")[1])
     assert told["criteria"] == "Appeal: one would want to read on."
     told = json.loads(run("judges", "add", str(CHURN), "--labels", "CHURN,STAY", "--choice", "--json")[1])
     assert told["scale"] == "one of CHURN, STAY"
