@@ -26,6 +26,7 @@ from ..scale import BINARY
 from ..search import latent_vectors
 from ..verdict import Unscored
 from .chunk_index import ChunkIndex, number_passages
+from .grading import unwatched
 
 Way = Literal["read", "imagine"]
 """`read`: one search for the query, interpretations out of its passages. `imagine`: interpretations from the query
@@ -126,7 +127,7 @@ def clarify_queries(
     alike: float = 0.8,
     encode: Encode | None = None,
     settings: JudgeSettings = ASKING,
-    watch: Callable[[str, Progress], None],
+    watch: Callable[[str, Progress], None] = unwatched,
 ) -> Clarified:
     """Find interpretations, keep those with a supported answer, merge those that mean the same, and judge the rest.
 

@@ -23,7 +23,7 @@ from ..verdict import Answer, Unscored
 from .chunk_index import ChunkIndex, Context, number_passages
 from .chunking import Chunking
 from .documents import Document, Question
-from .grading import GivenAnswer, grade_answers
+from .grading import GivenAnswer, grade_answers, unwatched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +125,7 @@ def compare_setups(
     grader: Grader,
     encode: Encode | None = None,
     settings: JudgeSettings = ASKING,
-    watch: Callable[[str, Progress], None],
+    watch: Callable[[str, Progress], None] = unwatched,
 ) -> tuple[list[SetupResult], bool]:
     """Answer all questions in every way and grade the answers; also say whether a stand-in answered or judged.
 

@@ -182,11 +182,9 @@ def test_the_table_follows_from_the_outcomes(tmp_path: Path) -> None:
     prompt = Registry().get("answer_correctness")
     with Client(Simulated()) as client:
         grader = Grader(prompt=prompt, client=client, rule=None, settings=JudgeSettings())
-        (plain, titled), simulated = compare_setups(
-            documents, questions, setups, answering=client, grader=grader, watch=lambda _, __: None
-        )
+        (plain, titled), simulated = compare_setups(documents, questions, setups, answering=client, grader=grader)
         paid = client.stats.calls
-        compare_setups(documents, questions, setups, answering=client, grader=grader, watch=lambda _, __: None)
+        compare_setups(documents, questions, setups, answering=client, grader=grader)
         assert client.stats.calls == paid
     assert simulated
     assert titled.evidence.value == 1.0

@@ -26,10 +26,7 @@ def ways(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Clarified]:
         settings=JudgeSettings(),
     )
     with Client(Simulated()) as client:
-        return {
-            way: clarify_queries(QUERIES, index, client, judges, way=way, watch=lambda _, __: None)
-            for way in ("read", "imagine")
-        }
+        return {way: clarify_queries(QUERIES, index, client, judges, way=way) for way in ("read", "imagine")}
 
 
 def test_a_query_is_searched_for_once_and_its_years_are_told_apart(ways: dict[str, Clarified]) -> None:
