@@ -26,7 +26,10 @@ def _listed(value: object) -> object:
 
 def _described(value: object) -> object:
     """Take a list of column names for columns without a description."""
-    return dict.fromkeys(value, "") if isinstance(value, list) else value  # pyright: ignore[reportUnknownArgumentType]
+    if not isinstance(value, list):
+        return value
+    named: dict[object, str] = dict.fromkeys(value, "")  # pyright: ignore[reportUnknownArgumentType]  # read from YAML
+    return named
 
 
 Texts = Annotated[tuple[str, ...], BeforeValidator(_listed)]
