@@ -22,7 +22,9 @@ const EDGE = `(?:(?<=${W})(?!${W})|(?<!${W})(?=${W}))`;
 const MARK = `${S}"'*_\`\\[\\](){}\u201c\u201d\u2018\u2019\u00ab\u00bb`;
 const NUMBER = () =>
   `-?(?:${atomic('[0-9]{1,9}')}${atomic('(?:\\.[0-9]{1,9}|,[0-9]{1,2}(?![0-9]))?')}|\\.${atomic('[0-9]{1,9}')})`;
-const ACCENTS = new Map([...'áàâéèêëíìîïóòôúùûñç'].map((letter, at) => [letter, 'aaaeeeeiiiiooouuunc'[at]]));
+// Vowels with accents, then n with a tilde and c with a cedilla.
+const ACCENTED = '\u00e1\u00e0\u00e2\u00e9\u00e8\u00ea\u00eb\u00ed\u00ec\u00ee\u00ef\u00f3\u00f2\u00f4\u00fa\u00f9\u00fb\u00f1\u00e7';
+const ACCENTS = new Map([...ACCENTED].map((letter, at) => [letter, 'aaaeeeeiiiiooouuunc'[at]]));
 const withoutAccents = (text) => [...text].map((letter) => ACCENTS.get(letter) ?? letter).join('');
 const SCORE_WORDS = ['score', 'grade', 'rating', 'verdict', 'label', 'answer'];
 const ONE = ['yes', 'true', '1', 'positive'];

@@ -263,7 +263,7 @@ BROKEN: dict[str, tuple[object, str]] = {
     "yes": ({"published": 1, "rule": {"metric": "f1", "threshold": True}}, "not true or false"),
     "above": ({"published": 1, "rule": {"metric": "f1", "above": True}}, "'above' needs a 'threshold'"),
     "scale": ({"published": 1, "rule": {"metric": "f1", "scale": "low"}}, "'low' is not binary"),
-    "steep": ({"published": 1, "rule": {"metric": "f1", "scale": "3..0"}}, "low 3 is not below high 0"),
+    "steep": ({"published": 1, "rule": {"metric": "f1", "scale": "3..3"}}, "low 3 is not below high 3"),
     "clip": ({"published": 1, "rule": {"metric": "f1", "clip": True}}, "clipping needs the scale"),
     "aggregate": ({"published": 1, "rule": {"metric": "f1", "aggregate": "sum", "by": "id"}}, "'aggregate' is 'sum'"),
     "alone": ({"published": 1, "rule": {"metric": "f1", "aggregate": "max"}}, "rows are aggregated over"),
