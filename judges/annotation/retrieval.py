@@ -114,7 +114,7 @@ class Dense:
         _require(passages)
         self._encode = encode
         self._name = name
-        self._vectors = _unit(encode(passages))
+        self._vectors = unit_vectors(encode(passages))
 
     @property
     def name(self) -> str:
@@ -123,7 +123,7 @@ class Dense:
 
     def scores(self, query: str) -> FloatArray:
         """See `Retriever.scores`; rounded to 1e-6, within which the same vectors differ from machine to machine."""
-        return np.round(self._vectors @ _unit(self._encode([query]))[0], 6)
+        return np.round(self._vectors @ unit_vectors(self._encode([query]))[0], 6)
 
 
 def load_encoder(model: str = DEFAULT_EMBEDDER) -> Encode:
@@ -151,6 +151,7 @@ def _require(passages: Sequence[str]) -> None:
         raise InputError("the corpus has no passage")
 
 
-def _unit(vectors: FloatArray) -> FloatArray:
+def unit_vectors(vectors: FloatArray) -> FloatArray:
+    """Return vectors at length 1, shape (n, d); one of length 0 stays."""
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.divide(vectors, length, out=np.zeros_like(vectors, np.float64), where=length > 0)

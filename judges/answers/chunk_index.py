@@ -43,6 +43,10 @@ class ChunkIndex:
         """Return the positions of the k nearest chunks, the nearest first."""
         return rank(self._retriever.scores(question))[:k]
 
+    def passages(self, retrieved: IntArray) -> str:
+        """Return chunks as a model reads them, each below its number; lines stay, as those of tables mean something."""
+        return "\n\n".join(f"[{number}]\n{self.texts[i]}" for number, i in enumerate(retrieved, 1))
+
     def found(self, question: Question, retrieved: IntArray) -> tuple[bool | None, float | None]:
         """Say whether the right document, and how much of the evidence, is among retrieved chunks."""
         if question.document is None:
@@ -57,8 +61,3 @@ def _with_context(document: Document, chunk: Chunk, context: Context) -> str:
     if context == "headings" and chunk.headings:
         about.append(" > ".join(chunk.headings))
     return "\n".join([*about, text])
-
-
-def number_passages(texts: Sequence[str]) -> str:
-    """Write passages below their numbers; their lines stay, as those of tables mean something."""
-    return "\n\n".join(f"[{number}]\n{text}" for number, text in enumerate(texts, 1))

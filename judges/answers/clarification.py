@@ -14,24 +14,22 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..annotation import Encode, words
+from ..annotation import Encode, unit_vectors, words
 from ..instruction import ASKING, Filled, ask_instruction, load_instruction
 from ..judge import JudgeSettings, judge
 from ..metrics import Estimate
-from ..metrics.delta import mean_share
 from ..models.client import Client, Progress
 from ..prompt import JudgePrompt
 from ..rows import Dataset, Row
 from ..scale import BINARY
 from ..search import latent_vectors
 from ..verdict import Unscored
-from .chunk_index import ChunkIndex, number_passages
-from .grading import unwatched
+from .chunk_index import ChunkIndex
+from .grading import mean_by_group, unwatched
 
 Way = Literal["read", "imagine"]
 """`read`: one search for the query, interpretations out of its passages. `imagine`: interpretations from the query
 alone, and a search for each."""
-WAYS: tuple[Way, ...] = ("read", "imagine")
 _TASKS: Mapping[Way, str] = {"read": "extract_interpretations", "imagine": "imagine_interpretations"}
 
 MOST = 10
@@ -93,11 +91,9 @@ class Clarified:
     def share(self, *which: Literal["grounded", "answerable"]) -> Estimate:
         """Return the share of what was kept that the judges say yes to, with its interval over queries."""
         judged = [one for one in self.kept if all(getattr(one, name) is not None for name in which)]
-        if not judged:
-            return Estimate.undefined(0, "nothing that was kept has a verdict")
         values = np.array([float(all(getattr(one, name) for name in which)) for one in judged])
-        groups = np.unique([one.query for one in judged], return_inverse=True)[1].astype(np.int64)
-        return mean_share(values, groups)
+        groups = np.array([one.query for one in judged], np.int64)
+        return mean_by_group(values, groups, "nothing that was kept has a verdict")
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return one way's figures."""
@@ -143,7 +139,7 @@ def clarify_queries(
         settings: Sampling and limits of the model that writes.
         watch: Called with what is being asked while replies come in.
     """
-    passages = [_passages(index, query, k) for query in queries] if way == "read" else []
+    passages = [index.passages(index.best(query, k)) for query in queries] if way == "read" else []
     items = [{"query": query} for query in queries]
     for item, text in zip(items, passages, strict=False):
         item["passages"] = text
@@ -161,7 +157,7 @@ def clarify_queries(
         simulated = simulated or reply.simulated
         texts = dict.fromkeys(text for raw in reply.texts("interpretations") if (text := " ".join(raw.split())))
         for text in [*texts][:MOST]:
-            held = passages[i] if way == "read" else _passages(index, text, k)
+            held = passages[i] if way == "read" else index.passages(index.best(text, k))
             found.append(Interpretation(query=i, text=text, passages=held))
     answered = _answered(found, client, settings, lambda progress: watch(f"{way}: answers", progress))
     merged = _merged(answered, alike, encode)
@@ -175,10 +171,6 @@ def clarify_queries(
         simulated=simulated,
         queries=len(queries),
     )
-
-
-def _passages(index: ChunkIndex, text: str, k: int) -> str:
-    return number_passages([index.texts[i] for i in index.best(text, k)])
 
 
 def _answered(
@@ -235,9 +227,7 @@ def _merged(found: Sequence[Interpretation], alike: float, encode: Encode | None
 def _clusters(texts: Sequence[str], alike: float, encode: Encode | None) -> list[int]:
     from sklearn.cluster import AgglomerativeClustering
 
-    vectors = latent_vectors(texts) if encode is None else encode(texts)
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    unit = latent_vectors(texts) if encode is None else unit_vectors(encode(texts))
     # A text without a word is like no other.
     distances = np.clip(1.0 - np.round(unit @ unit.T, 6), 0.0, 2.0)
     numbers = [frozenset(word for word in words(text) if word.isdigit()) for text in texts]

@@ -15,15 +15,14 @@ from ..instruction import ASKING, Filled, Unfilled, ask_instruction, load_instru
 from ..judge import JudgeSettings
 from ..judged_dataset import FloatArray, IntArray
 from ..metrics import Estimate, answer_similarity, left_out_se, score_interval
-from ..metrics.delta import mean_share
 from ..models.client import Client, Progress
 from ..prompt import JudgePrompt
 from ..scale import DecisionRule
 from ..verdict import Answer, Unscored
-from .chunk_index import ChunkIndex, Context, number_passages
+from .chunk_index import ChunkIndex, Context
 from .chunking import Chunking
 from .documents import Document, Question
-from .grading import GivenAnswer, grade_answers, unwatched
+from .grading import GivenAnswer, grade_answers, mean_by_group, renumbered, unwatched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,9 +149,7 @@ def compare_setups(
         for question in questions:
             best = indexes[way].best(question.text, setup.k)
             retrieved.append(best)
-            items.append(
-                {"question": question.text, "passages": number_passages([indexes[way].texts[i] for i in best])}
-            )
+            items.append({"question": question.text, "passages": indexes[way].passages(best)})
     # All ways at once: through batches and files that is one exchange for the answers, and one for the verdicts.
     replies = ask_instruction(
         load_instruction("answer_question"),
@@ -251,12 +248,10 @@ def _mean(
 ) -> Estimate:
     """Return the mean of the values there are, with its interval over groups."""
     known: FloatArray = np.array([value for value in values if value is not None], np.float64)
-    if not len(known):
-        return Estimate.undefined(0, missing)
     there = np.array([value is not None for value in values])
-    codes = np.unique(groups[there], return_inverse=True)[1].astype(np.int64)
-    if bounds == (0.0, 1.0):
-        return mean_share(known, codes)
+    if bounds == (0.0, 1.0) or not len(known):
+        return mean_by_group(known, groups[there], missing)
+    codes = renumbered(groups[there])
     mean = float(known.mean())
     se, units = left_out_se(known - mean, codes)
     interval = score_interval(mean, se, units, bounds=bounds) if units > 1 else None

@@ -165,7 +165,6 @@ def _records(path: Path) -> tuple[Problems, list[Record]]:
 
 def _find(quoted: str, text: str) -> tuple[int, int] | None:
     """Return where a text stands in another, whatever the white space between its words."""
-
     pattern = r"\s+".join(map(re.escape, quoted.split()))
     match = re.search(pattern, text)
     return None if match is None else match.span()

@@ -39,7 +39,6 @@ class GivenAnswer:
     question: str
     gold: tuple[str, ...]
     answer: str
-    group: str = ""
 
 
 def correctness_inputs(inputs: Sequence[str], of: str) -> tuple[str, str, str]:
@@ -86,7 +85,7 @@ def grade_answers(
     rows: list[Row] = []
     for given in answers:
         texts = (given.question, " or: ".join(given.gold), given.answer)
-        rows.append(Row(id=given.id, inputs=dict(zip(inputs, texts, strict=True)), group=given.group))
+        rows.append(Row(id=given.id, inputs=dict(zip(inputs, texts, strict=True))))
     dataset = Dataset.of(rows, labels=BINARY, name="answers")
     written = [row for row, given in zip(rows, answers, strict=True) if given.answer.strip()]
     judged = judge(prompt, replace(dataset, rows=tuple(written)), client, settings=settings, progress=progress)
@@ -171,19 +170,23 @@ def compare_grades(judged: JudgedDataset) -> GradedAnswers:
     return GradedAnswers(
         judged=judged,
         similarities=near,
-        correct=_share(decided[scored].astype(float), groups[scored], "no answer has a verdict"),
+        correct=mean_by_group(decided[scored].astype(float), groups[scored], "no answer has a verdict"),
         anls=mean_share(near, groups),
-        people=_share(called[labelled].astype(float), groups[labelled], "") if labelled.any() else None,
+        people=mean_by_group(called[labelled].astype(float), groups[labelled], "") if labelled.any() else None,
         agreements=tuple(
             _agreement(name, one[both], other[both], groups[both]) for name, one, other, both in pairs if both.any()
         ),
     )
 
 
-def _share(values: FloatArray, groups: IntArray, missing: str) -> Estimate:
-    if not len(values):
-        return Estimate.undefined(0, missing)
-    return mean_share(values, np.unique(groups, return_inverse=True)[1].astype(np.int64))
+def mean_by_group(values: FloatArray, groups: IntArray, missing: str) -> Estimate:
+    """Return the mean of shares with its interval over groups; `missing` says why where there is no value."""
+    return mean_share(values, renumbered(groups)) if len(values) else Estimate.undefined(0, missing)
+
+
+def renumbered(groups: IntArray) -> IntArray:
+    """Return groups as codes 0..G-1."""
+    return np.unique(groups, return_inverse=True)[1].astype(np.int64)
 
 
 def _agreement(between: str, one: np.ndarray, other: np.ndarray, groups: IntArray) -> Agreement:
