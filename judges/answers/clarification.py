@@ -55,9 +55,17 @@ class Interpretation:
     quote: str = ""
     dropped: Dropped = ""
     detail: str = ""
+    """What it repeats, where it was dropped for that."""
+    failure: str = ""
+    """Why the model gave no answer that could be read, or a judge no verdict."""
     grounded: bool | None = None
     """By the judge; None where it was not kept, or has no verdict."""
     answerable: bool | None = None
+
+    @property
+    def kept(self) -> bool:
+        """Whether it was answered, and not dropped."""
+        return bool(self.answer) and not self.dropped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +94,12 @@ class Clarified:
     @property
     def kept(self) -> tuple[Interpretation, ...]:
         """What is left."""
-        return tuple(one for one in self.interpretations if not one.dropped)
+        return tuple(one for one in self.interpretations if one.kept)
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """Why requests about queries and interpretations came to nothing; those count nowhere."""
+        return (*self.unread.values(), *(one.failure for one in self.interpretations if one.failure))
 
     def share(self, *which: Literal["grounded", "answerable"]) -> Estimate:
         """Return the share of what was kept that the judges say yes to, with its interval over queries."""
@@ -104,6 +117,7 @@ class Clarified:
             "kept": len(self.kept),
             "dropped": {name: dropped.count(name) for name in dict.fromkeys(dropped)},
             "unread": len(self.unread),
+            "failed": sum(bool(one.failure) for one in self.interpretations),
             "searches": self.searches,
             "model_calls": self.model_calls,
             "grounded": self.share("grounded").to_json(),
@@ -185,7 +199,7 @@ def _answered(
     answered: list[Interpretation] = []
     for one, reply in zip(found, replies, strict=True):
         if not isinstance(reply, Filled):
-            answered.append(replace(one, dropped="unanswered", detail=f"{reply.reason}: {reply.detail}"))
+            answered.append(replace(one, failure=f"{reply.reason}: {reply.detail}"))
             continue
         answer, quote = reply.text("answer").strip(), reply.text("quote").strip()
         dropped: Dropped = ""
@@ -211,7 +225,7 @@ def _merged(found: Sequence[Interpretation], alike: float, encode: Encode | None
     """
     merged = list(found)
     for query in dict.fromkeys(one.query for one in found):
-        at = [i for i, one in enumerate(found) if one.query == query and not one.dropped]
+        at = [i for i, one in enumerate(found) if one.query == query and one.kept]
         if len(at) < 2:
             continue
         texts = [f"{found[i].text} {found[i].answer}" for i in at]
@@ -251,7 +265,7 @@ def _judged(
     progress: Callable[[Progress], None],
 ) -> list[Interpretation]:
     """Have both judges look at what was kept."""
-    kept = [i for i, one in enumerate(found) if not one.dropped]
+    kept = [i for i, one in enumerate(found) if one.kept]
     judged = list(found)
     for name, prompt in (("grounded", judges.grounded), ("answerable", judges.answerable)):
         rows: list[Row] = []
@@ -263,6 +277,8 @@ def _judged(
         dataset = Dataset.of(rows, labels=BINARY, name="interpretations")
         answers = judge(prompt, dataset, client, settings=judges.settings, progress=progress).answers
         for i, answer in zip(kept, answers, strict=True):
-            if not isinstance(answer, Unscored):
+            if isinstance(answer, Unscored):
+                judged[i] = replace(judged[i], failure=f"{answer.reason}: {answer.detail}")
+            else:
                 judged[i] = replace(judged[i], **{name: answer.positive})
     return judged

@@ -10,6 +10,7 @@ from pathlib import Path
 from ..annotation.collection import DOCUMENT_IDS, PASSAGE_NAMES, first_of
 from ..errors import DataError
 from ..files import Cell, Problems, gold_answers, kind_of, read_records, unit_of
+from ..files.columns import as_text
 from ..files.records import Record
 
 TEXT_NAMES = ("text", "document", "content", "body", *PASSAGE_NAMES)
@@ -171,7 +172,7 @@ def _find(quoted: str, text: str) -> tuple[int, int] | None:
 
 
 def _cell(cell: Cell) -> str:
-    return "" if cell is None else str(cell)
+    return as_text(cell) or ""
 
 
 def _lines(text: str) -> str:

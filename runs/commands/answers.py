@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
@@ -22,6 +22,7 @@ from .options import json_option, options_of, output_option, writes_workspace
 from .output_paths import OutFile
 
 if TYPE_CHECKING:
+    from ...judges import BudgetSpent
     from ...judges.answers import GradedAnswers, Setup
     from ...judges.metrics import Estimate
     from ..actions.answers import ComparedSetups
@@ -117,7 +118,6 @@ def compare(
     right answer a line, and the document and evidence where they are known. A stopped comparison is started again with
     the same command: what has been answered is not asked again.
     """
-    from ...judges import BudgetSpent
     from ...judges.annotation import load_encoder
     from ...judges.answers import read_documents, read_questions
     from ..actions.answers import compare_answers, write_outcomes
@@ -142,8 +142,7 @@ def compare(
         )
     if out is not None:
         write_outcomes(compared, out)
-    unpaid = sum("budget" in outcome.failure for result in compared.results for outcome in result.outcomes)
-    shortfall = BudgetSpent(f"the budget ended before {unpaid:,} answers were given and judged") if unpaid else None
+    shortfall = _unpaid(outcome.failure for result in compared.results for outcome in result.outcomes)
     if as_json:
         say_json(compared.to_json() | {"out": out and str(out)} | error_body(shortfall))
     else:
@@ -193,10 +192,13 @@ def clarify(
         )
     if out is not None:
         write_interpretations(clarified, out)
+    shortfall = _unpaid(failure for way in clarified.ways for failure in way.failures)
     if as_json:
-        say_json(clarified.to_json() | {"out": out and str(out)})
+        say_json(clarified.to_json() | {"out": out and str(out)} | error_body(shortfall))
     else:
         _say_clarified(clarified, out)
+    if shortfall is not None:
+        sys.exit(report_failure(shortfall, as_json=False))
 
 
 @answers.command(epilog=MEASURE)
@@ -233,6 +235,14 @@ def sample(folder: Path, seed: int, as_json: bool) -> None:
         say_json({"documents": str(documents), "questions": str(questions)})
     else:
         say(f"written: {documents}, {questions}")
+
+
+def _unpaid(failures: Iterable[str]) -> BudgetSpent | None:
+    """Return the error that says how much the budget did not reach; None where it reached everything."""
+    from ...judges import BudgetSpent
+
+    unpaid = sum("budget" in failure for failure in failures)
+    return BudgetSpent(f"the budget ended before {unpaid:,} answers were given and judged") if unpaid else None
 
 
 def _setups(options: CompareOptions) -> list[Setup]:
@@ -302,6 +312,9 @@ def _say_clarified(clarified: ClarifiedQueries, out: Path | None) -> None:
     for way in clarified.ways:
         for query, why in way.unread.items():
             say(f"note: query {query + 1} has no interpretation: {why}")
+    failures = [one.failure for way in clarified.ways for one in way.interpretations if one.failure]
+    if failures:
+        say(f"{len(failures):,} interpretations have no answer or verdict, and count nowhere; the first: {failures[0]}")
     say(f"{clarified.calls:,} calls" + (f"; every interpretation written to {out}" if out else ""))
 
 

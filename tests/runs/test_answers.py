@@ -114,6 +114,26 @@ def test_ambiguous_queries_are_clarified_in_both_ways(folder: Path, capsys: pyte
     assert "0 calls" in told
 
 
+def test_what_the_budget_does_not_reach_has_failed_and_is_not_dropped(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An interpretation whose request was never sent was not found unanswerable."""
+    lines = (folder / "reports" / "ambiguous.jsonl").read_text().splitlines(keepends=True)
+    (folder / "few_queries.jsonl").write_text("".join(lines[:4]))
+    words = ("answers", "clarify", "few_queries.jsonl", "few.jsonl", "--model", "simulated", "--workspace", "short")
+    assert run(*words, "--budget", "30000tokens", "--out", "clear.jsonl", "--json") == 3
+    body = printed(capsys)
+    (way,) = body["ways"]
+    assert body["error"]["kind"] == "BudgetSpent"
+    assert "unanswered" not in way["dropped"]
+    written = [json.loads(line) for line in Path("clear.jsonl").read_text().splitlines()]
+    failed = [line for line in written if "budget" in line["failure"]]
+    assert len(failed) == way["failed"] > 0
+    assert not any(line["dropped"] for line in failed)
+    assert run(*words) == 0
+    assert "have no answer" not in capsys.readouterr().out
+
+
 def test_anls_stands_beside_verdicts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The judge's verdicts are joined to the answers by id, and people's labels come along."""
     rows = [
