@@ -39,6 +39,7 @@ from ..store.run_command import command_of
 from ..store.run_config import RunConfig, open_proposer, require_what_is_read
 from ..store.sides import enter_sides
 from ..store.workspace import Workspace
+from ..tracing import RunTrace, trace_run
 from .read_objective import named_slice, saved_slices, settle_objective
 from .run_summary import RunSummary, read_optimization, read_run, require_same_models
 
@@ -215,17 +216,19 @@ def _run(
     watch: Watch,
     on_event: OnEvent,
 ) -> RunResult:
-    journal = _WatchedJournal(RunJournal(workspace.database, run_id), on_event)
+    stored = RunJournal(workspace.database, run_id)
     objective = read_run(workspace, run_id).objective
     again = f"judgewright runs resume {run_id}{environment.keyring().flags()}"
     try:
         with (
             run_session(workspace.database, run_id),
+            trace_run(environment.trace, run_id, "optimize") as trace,
             open_run_clients(
                 workspace,
                 run_id,
                 config,
                 environment.for_run(config.model_settings),
+                trace=trace,
                 models=config.model_access,
             ) as clients,
         ):
@@ -234,7 +237,7 @@ def _run(
                 optimizer_client=clients[config.optimizer_access],
                 proposer=open_proposer(config),
                 screen_client=None if config.screen_model is None else clients[config.screen_model, config.via],
-                journal=journal,
+                journal=_WatchedJournal(stored, trace, on_event),
                 ledger=HoldoutLedger(workspace.database),
                 run_id=run_id,
                 watch=watch,
@@ -293,11 +296,13 @@ class _WatchedJournal:
     """A journal that passes each event on once it is written."""
 
     journal: Journal
+    trace: RunTrace
     on_event: OnEvent
 
     def record(self, kind: str, payload: Mapping[str, Any]) -> Event:  # Any: JSON
         """Write, then pass it on."""
         event = self.journal.record(kind, payload)
+        self.trace.step(event)
         typed = read_event(event.kind, event.payload)
         if typed is not None:
             self.on_event(typed)

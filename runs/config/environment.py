@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -48,6 +48,23 @@ _PASSED_ON = frozenset(_PATHS_AND_LOCALE.split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TraceSettings:
+    """Where a run's spans go; nowhere unless the user asks. The collector is that of OTEL_EXPORTER_OTLP_ENDPOINT."""
+
+    otlp: bool = False
+    """JUDGEWRIGHT_TRACE, set to `otlp`"""
+    log: Path | None = None
+    """JUDGEWRIGHT_LOG, a file that a JSON line is added to for each span"""
+    texts: bool = False
+    """JUDGEWRIGHT_TRACE_TEXT, set to `1`: what is asked and answered is recorded too"""
+
+    @property
+    def on(self) -> bool:
+        """Whether there is anything to record for."""
+        return self.otlp or self.log is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
     """The environment variables Judgewright reads; keys leave this object only in a request."""
 
@@ -75,6 +92,8 @@ class Environment:
     """JUDGEWRIGHT_WORKSPACE"""
     prices: Path | None = None
     """JUDGEWRIGHT_PRICES, a file of dollars per million tokens that overrides the bundled prices."""
+    trace: TraceSettings = TraceSettings()
+    """What is recorded of runs for people who watch over them."""
 
     @property
     def jobs_key(self) -> Path | None:
@@ -305,6 +324,19 @@ def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
         variables=MappingProxyType(values),
         workspace=Path(folder) if folder else None,
         prices=Path(prices) if prices else None,
+        trace=_trace_settings(values),
+    )
+
+
+def _trace_settings(values: Mapping[str, str]) -> TraceSettings:
+    for name, allowed in (("JUDGEWRIGHT_TRACE", "otlp"), ("JUDGEWRIGHT_TRACE_TEXT", "1")):
+        if values.get(name, "") not in ("", allowed):
+            raise InputError(f"{name}: {values[name]!r} is not {allowed!r}", hint=f"set it to {allowed}, or unset it")
+    log = values.get("JUDGEWRIGHT_LOG")
+    return TraceSettings(
+        otlp=bool(values.get("JUDGEWRIGHT_TRACE")),
+        log=Path(log) if log else None,
+        texts=bool(values.get("JUDGEWRIGHT_TRACE_TEXT")),
     )
 
 
@@ -433,6 +465,7 @@ def open_client(
     budget: Budget | None = None,
     exchange: Exchange | None = None,
     concurrency: int | None = None,
+    trace: Callable[[Model], Model] | None = None,
 ) -> Client:
     """Return a client for a model name, with its settings, prices, a record of calls and limits.
 
@@ -442,6 +475,7 @@ def open_client(
         record: Where calls are stored.
         budget: What may be spent.
         concurrency: Calls in flight at most; what the model's settings say unless given.
+        trace: Given the model, returns one that records its tries.
 
     Raises:
         InputError: The name is not valid, or only a workspace names its address, not this user.
@@ -450,8 +484,9 @@ def open_client(
 
     environment.require_named(spec, who=f"the model {spec!r}")
     settings = environment.settings(spec)
+    model = open_model(spec, environment, concurrency=concurrency)
     return Client(
-        open_model(spec, environment, concurrency=concurrency),
+        model if trace is None else trace(model),
         settings=settings,
         record=record,
         budget=budget,

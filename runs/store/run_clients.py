@@ -11,8 +11,9 @@ from ...judges import Client, InputError
 from ...judges.models import Budget, Exchange
 from ..config.environment import SIMULATED, Environment, open_batch_exchange, open_client, parse_budget
 from ..config.options import ExchangeOptions, ModelOptions, Via
+from ..tracing import RunTrace, trace_run
 from .calls import CallStore
-from .journal import create_run, run_session
+from .journal import create_run, get_run, run_session
 from .workspace import Workspace
 
 
@@ -25,6 +26,7 @@ def open_run_clients(
     *,
     models: Collection[tuple[str, Via]] = (),
     same_budget: Collection[str] = (),
+    trace: RunTrace | None = None,
 ) -> Iterator[dict[tuple[str, Via], Client]]:
     """Open a client for each model of a run, on one record and one budget.
 
@@ -32,6 +34,7 @@ def open_run_clients(
         run_id: The run, which somebody keeps in a session.
         models: The models and how each is reached, where there are several.
         same_budget: Other runs whose calls the budget covers as well.
+        trace: Records the run; one is made from the environment unless given.
 
     Raises:
         InputError: The budget or a name is not valid, or only the workspace names the address of a model.
@@ -40,6 +43,9 @@ def open_run_clients(
     record = CallStore(workspace.database, run_id, same_budget=same_budget)
     budget = Budget(money=allowance.money, tokens=allowance.tokens, spent=record.spending())
     with ExitStack() as opened:
+        if trace is None:
+            kind = get_run(workspace.database, run_id).kind
+            trace = opened.enter_context(trace_run(environment.trace, run_id, kind))
         clients: dict[tuple[str, Via], Client] = {}
         exchanges: list[Exchange] = []
         for model, via in models or ((options.model, options.via),):
@@ -53,6 +59,7 @@ def open_run_clients(
                 budget=budget,
                 exchange=exchange,
                 concurrency=options.concurrency,
+                trace=trace.model,
             )
             clients[model, via] = opened.enter_context(client)
         yield clients
