@@ -66,7 +66,7 @@ from judgewright.optimize import (
 )
 from judgewright.optimize.goal_setting import set_goal
 from judgewright.optimize.holdout.ledger import alpha_of_look
-from judgewright.runs.store.database import Database
+from judgewright.runs.store import SqliteDatabase
 from judgewright.runs.store.journal import RunJournal, create_run
 from judgewright.runs.store.ledger import HoldoutLedger
 
@@ -220,7 +220,7 @@ def cut(dataset: Dataset, seed: int) -> tuple[Dataset, Dataset]:
 
 def open_services(client: Client, proposer: Proposer, name: str) -> Services:
     """Return services with a workspace of their own, so that each decision is a first look."""
-    database = Database(Path(tempfile.mkdtemp()) / "workspace.db")
+    database = SqliteDatabase(Path(tempfile.mkdtemp()) / "workspace.db")
     run = create_run(database, "optimize", {"name": name})
     return Services(
         judge_client=client,

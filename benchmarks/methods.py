@@ -73,7 +73,7 @@ from judgewright.optimize import (
 )
 from judgewright.optimize.search_state import SearchState
 from judgewright.optimize.step import Step
-from judgewright.runs.store.database import Database
+from judgewright.runs.store import SqliteDatabase
 from judgewright.runs.store.journal import RunJournal, create_run
 from judgewright.runs.store.ledger import HoldoutLedger
 
@@ -271,7 +271,7 @@ def open_start(situation: Situation, client: Client, record: Counted) -> Start:
 
 def open_tools(client: Client, proposer: Proposer, run_id: str) -> Services:
     """Return tools with a workspace of their own, so that each decision is a first look."""
-    database = Database(Path(tempfile.mkdtemp()) / "workspace.db")
+    database = SqliteDatabase(Path(tempfile.mkdtemp()) / "workspace.db")
     run = create_run(database, "optimize", {"name": run_id})
     return Services(
         judge_client=client,

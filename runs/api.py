@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..judges.function_judge import JudgeFunction
     from .actions.run_summary import RunSummary
     from .config.environment import Environment
+    from .config.place import Place
     from .store.workspace import Workspace
 
     JudgeName = str | Path | JudgePrompt
@@ -98,7 +99,7 @@ def bench(
     scale: str | None = None,
     by: str | None = None,
     budget: str | None = None,
-    workspace: str | Path | None = None,
+    workspace: str | Path | Place | None = None,
 ) -> Bench:
     """Measure a judge against the human labels of rows.
 
@@ -159,7 +160,7 @@ async def abench(
     scale: str | None = None,
     by: str | None = None,
     budget: str | None = None,
-    workspace: str | Path | None = None,
+    workspace: str | Path | Place | None = None,
 ) -> Bench:
     """Measure a judge as `bench` does, without blocking a running event loop."""
     import asyncio
@@ -382,7 +383,7 @@ def load_run(run: str = "latest", *, workspace: str | Path | None = None) -> Run
 
     with _open(workspace) as opened:
         if not opened.exists:
-            raise InputError(f"there is no workspace at {opened.root}", hint="name its folder with workspace")
+            raise InputError(f"there is no workspace at {opened.place}", hint="name its folder with workspace")
         return _run(opened, read_optimization(opened, find_run(opened.database, run, kind="optimize")))
 
 
@@ -484,13 +485,17 @@ def list_runs(*, workspace: str | Path | None = None) -> RunList:
         return RunList(reversed(journal.list_runs(opened.database))) if opened.exists else RunList()
 
 
-def _open(folder: str | Path | None) -> Workspace:
+def _open(folder: str | Path | Place | None) -> Workspace:
     """Open the workspace that a call names, else the one that a command started here would take."""
     from .config.environment import read_environment
+    from .config.place import Place, read_place
     from .store.workspace import find_workspace
     from .terminal import say_upgrading, say_waiting
 
-    named = Path(folder) if folder is not None else read_environment().workspace
+    if isinstance(folder, Place):
+        named = folder
+    else:
+        named = read_place(folder) if folder is not None else read_environment().workspace
     return find_workspace(Path.cwd(), given=named, on_wait=say_waiting, on_upgrade=say_upgrading)
 
 
@@ -553,7 +558,12 @@ def _file_of(table: Rows, opened: Workspace) -> Path:
 
 
 def _run(opened: Workspace, summary: RunSummary) -> Run:
-    return Run(run_id=summary.run_id, workspace=opened.root, summary=summary, record=summary.decided)
+    return Run(
+        run_id=summary.run_id,
+        workspace=opened.place if opened.place.address else opened.root,
+        summary=summary,
+        record=summary.decided,
+    )
 
 
 def _gate_prompts(
@@ -585,5 +595,5 @@ def _side(
     if rows is None:
         raise InputError("a judge that is yet to be asked needs the rows of a holdout", hint="name them as rows")
     if callable(judge):
-        return bench(cast("JudgeFunction", judge), rows, scale=scale, workspace=opened.root).judged
-    return bench(cast("JudgeName", judge), rows, model=model, budget=budget, workspace=opened.root).judged
+        return bench(cast("JudgeFunction", judge), rows, scale=scale, workspace=opened.place).judged
+    return bench(cast("JudgeName", judge), rows, model=model, budget=budget, workspace=opened.place).judged

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .actions.gate_decision import Gated
     from .actions.run_summary import RunSummary
     from .actions.score import Score
+    from .config.place import Place
     from .store.journal import RunRecord
     from .store.workspace import Workspace
 
@@ -209,7 +210,8 @@ class Run(Printed):
     """An optimization run: the prompt before and after, the gate's decision, and what a person decides about it."""
 
     run_id: str
-    workspace: Path
+    workspace: Path | Place
+    """Its folder; of one on a server, also the server."""
     summary: RunSummary
     record: DecisionRecord
     """The gate's decision as the journal has it."""

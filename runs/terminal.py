@@ -73,8 +73,8 @@ def simulated_mark(simulated: bool) -> str:
 
 
 def say_waiting(whom: str) -> None:
-    """Tell that a command waits for another one that writes to the same workspace."""
-    say(f"waiting for {whom}, which writes to this workspace; Ctrl-C stops waiting", to_stderr=True)
+    """Tell that a command waits, for another one that writes to the same workspace or for the workspace's server."""
+    say(f"waiting for {whom}; Ctrl-C stops waiting", to_stderr=True)
 
 
 def say_upgrading(how_far: str) -> None:

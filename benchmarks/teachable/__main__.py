@@ -74,7 +74,7 @@ from judgewright.optimize import (
     optimize,
     read_objective,
 )
-from judgewright.runs.store.database import Database
+from judgewright.runs.store import SqliteDatabase
 from judgewright.runs.store.journal import create_run
 from judgewright.runs.store.ledger import HoldoutLedger
 
@@ -349,7 +349,7 @@ def _optimizing(place: Place, arm: Arm, steps: int, notes: Notes) -> Iterator[tu
     """Run `optimize` once in a workspace of its own; yields how it ended, and the requests before the gate's look."""
     place.record.asked.clear()
     folder = Path(tempfile.mkdtemp(prefix="teachable-"))
-    database = Database(folder / "workspace.db")
+    database = SqliteDatabase(folder / "workspace.db")
     model = TeachableModel(place.judge, TeachableOptimizer(place.task, wording_only=arm.wording_only))
     ledger = CountingLedger(database)
     ledger.counted = place.record

@@ -65,7 +65,7 @@ def record_review(
     run = read_optimization(workspace, run_id)
     if accept and (run.decided.accepted is False or run.after is None):
         raise NotAccepted(f"the gate did not accept this prompt: {run.decided.reason}")
-    workspace.database.claim()
+    workspace.database.claim(run_id)
     run = read_optimization(workspace, run_id)  # again: while this waited for its turn, somebody may have decided
     decision = run.decided
     run.require_unreviewed()
@@ -241,7 +241,7 @@ def accept_hunks(
     run = read_optimization(workspace, run_id)
     decision, adopted = run.decided, None
     choice = _compose(run, chosen)
-    workspace.database.claim()
+    workspace.database.claim(run_id)
     run = read_optimization(workspace, run_id)  # again: while this waited for its turn, somebody may have decided
     run.require_unreviewed()
     if choice.whole:

@@ -46,13 +46,11 @@ def check_workspace(workspace: Workspace) -> Iterator[Check]:
 
 
 def _check_file(database: Database) -> tuple[int, list[str]]:
-    faults = [row[0] for row in database.read("PRAGMA integrity_check") if row[0] != "ok"]
-    return database.read("PRAGMA page_count")[0][0], faults
+    return database.find_faults()
 
 
 def _check_references(database: Database) -> tuple[int, list[str]]:
-    orphans = [*database.read("PRAGMA foreign_key_check"), *database.read(_ORPHANS)]
-    faults = [f"line {row} of {table} names what is not there" for table, row, *_ in orphans]
+    faults = [f"line {row} of {table} names what is not there" for table, row in database.read(_ORPHANS)]
     return database.read(_REFERENCES)[0][0], faults
 
 
@@ -76,6 +74,13 @@ def _check_looks(database: Database) -> tuple[int, list[str]]:
 
 
 _ORPHANS = """
-SELECT 'attempt', seq FROM attempt WHERE state = 'done' AND NOT EXISTS (SELECT 1 FROM call WHERE call.key = attempt.key)
+SELECT 'event', seq FROM event WHERE NOT EXISTS (SELECT 1 FROM run WHERE run.run_id = event.run_id)
+UNION ALL SELECT 'label', seq FROM label WHERE NOT EXISTS (SELECT 1 FROM run WHERE run.run_id = label.queue)
+UNION ALL SELECT 'label', seq FROM label
+    WHERE replaces IS NOT NULL AND NOT EXISTS (SELECT 1 FROM label AS earlier WHERE earlier.seq = label.replaces)
+UNION ALL SELECT 'call', seq FROM call
+    WHERE frame IS NOT NULL AND NOT EXISTS (SELECT 1 FROM request_frame WHERE hash = call.frame)
+UNION ALL SELECT 'attempt', seq FROM attempt
+    WHERE state = 'done' AND NOT EXISTS (SELECT 1 FROM call WHERE call.key = attempt.key)
 """
 _REFERENCES = "SELECT (SELECT count(*) FROM attempt) + (SELECT count(*) FROM event)"

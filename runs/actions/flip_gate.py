@@ -39,7 +39,7 @@ from ..store.ledger import HoldoutLedger
 from ..store.run_clients import open_run_clients
 from ..store.workspace import Workspace
 from .gate import GateModel, TwoJudges, ask_rows, named
-from .gate_decision import GATED, Terms, count_groups, hash_verdicts
+from .gate_decision import GATED, Terms, count_groups, hash_question, hash_verdicts
 from .label import AWAITS_SECOND, labels_of_queue
 from .label_queue import FLIPS, JUDGING, KIND, QueueConfig, hash_unlabelled
 from .verdict_pairs import pair_verdicts, rows_judged
@@ -265,8 +265,8 @@ def _gate(workspace: Workspace, judges: _Sides, asked: FlipTerms, rows: FlipRows
         question=asked.ask,
         second=asked.second,
     )
-    database.claim()
-    run_id = found or create_run(database, KIND, asdict(config))
+    database.claim(f"question {hash_question(question)}")
+    run_id = found or find_flips(workspace, question) or create_run(database, KIND, asdict(config))
     with run_session(database, run_id):
         verdicts = judges.verdicts(run_id, [pool] if sealed is None else [pool, sealed])
         sides = verdicts.sides[0]
@@ -312,7 +312,7 @@ def settle_flips(workspace: Workspace, run_id: str, *, abandon: bool = False) ->
     reason = "; ".join((reason, *look.cautions))
     about = {name: value for name, value in gated.about.items() if name not in ("flipped", "holdout_rows")}
     said = {"accepted": decision.accepted, "outcome": decision.outcome, "reason": reason}
-    database.claim()
+    database.claim(run_id)
     with run_session(database, run_id):
         HoldoutLedger(database).conclude(look, outcome=decision.outcome, reason=reason)
         event = RunJournal(database, run_id).record(GATED, {**about, "decision": said, "flips": decision.to_json()})

@@ -7,6 +7,7 @@ was cut off is gone on with.
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -235,7 +236,7 @@ def answer_once(
         about: What is told beside the answer.
         answer: Called with the run's id.
     """
-    workspace.database.claim()
+    workspace.database.claim(f"question {hash_question(config['question'])}")
     known = [info for info in list_runs(workspace.database) if info.kind == kind]
     last = next((info for info in reversed(known) if info.config["question"] == config["question"]), None)
     events = RunJournal(workspace.database, last.run_id).events() if last else ()
@@ -248,6 +249,11 @@ def answer_once(
         body, stats = answer(run_id)
         event = RunJournal(workspace.database, run_id).record(GATED, {**about, **body})
     return Gated(run_id=run_id, answer=read_as(GateAnswered, event.payload), repeated=False, stats=stats)
+
+
+def hash_question(question: object) -> str:
+    """Return a short name of a question, by which two processes that ask the same one wait for each other."""
+    return hashlib.blake2b(json.dumps(question, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
 def count_groups(dataset: Dataset) -> int:

@@ -198,7 +198,7 @@ def resume_run(
     """
     run = read_optimization(workspace, run_id)
     config = run.config
-    workspace.database.claim()  # before the journal is read again: another process may be adding to it
+    workspace.database.claim(run_id)  # before the journal is read again: another process may be adding to it
     environment.require_named(*config.named_models, who=f"run {run_id}")
     require_same_models(run, environment)
     if budget is not None:

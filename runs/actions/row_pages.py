@@ -14,7 +14,7 @@ from ...judges.metrics.paired_comparison import Change
 from ...judges.metrics.reliability_bins import bins_of_verdicts
 from ..store.journal import get_run
 from ..store.row_pages import Json, RowItem, RowPages, read_row_pages, write_row_pages
-from ..store.workspace import FOLDER, Workspace
+from ..store.workspace import Workspace
 from .bench_rows import WrongRow, bench_rows, measure_slices, value_of
 from .compare_runs import compare_runs, parse_side
 from .flips import Flip, Flips, flips_of, validation
@@ -193,7 +193,7 @@ def _body(value: Any) -> dict[str, Any]:  # Any: a dataclass
 
 def _path(workspace: Workspace, query: RowQuery) -> Path:
     digest = hashlib.blake2b(json.dumps([query.kind, *query.names]).encode(), digest_size=12).hexdigest()
-    return workspace.root / FOLDER / "pages" / f"{digest}.db"
+    return workspace.folder / "pages" / f"{digest}.db"
 
 
 def _stamp(workspace: Workspace, query: RowQuery) -> str:
@@ -210,7 +210,7 @@ def _stamp(workspace: Workspace, query: RowQuery) -> str:
 
 
 _EVENTS = "SELECT count(*) FROM event WHERE run_id = ? AND kind <> 'decided'"
-_SEALINGS = "SELECT count(*) FROM ledger WHERE json_extract(entry_json, '$.entry') = 'rows'"
+_SEALINGS = """SELECT count(*) FROM ledger WHERE entry_json LIKE '%"entry": "rows"%'"""
 
 
 def _stat(path: Path) -> tuple[str, int, int]:

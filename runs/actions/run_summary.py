@@ -307,7 +307,7 @@ def read_run(workspace: Workspace, run_id: str) -> RunSummary:
         WorkspaceError: Its journal was edited, or cannot be read.
     """
     if not workspace.exists:
-        raise InputError(f"there is no workspace at {workspace.root}", hint="give --workspace, or start a run here")
+        raise InputError(f"there is no workspace at {workspace.place}", hint="give --workspace, or start a run here")
     record = get_run(workspace.database, run_id)
     return RunSummary(
         record=record,

@@ -28,7 +28,7 @@ def doctor(workspace: Workspace, as_json: bool) -> None:
     from ..actions.doctor import check_workspace
 
     if not workspace.exists:
-        raise InputError(f"there is no workspace at {workspace.root}", hint="name its folder with --workspace")
+        raise InputError(f"there is no workspace at {workspace.place}", hint="name its folder with --workspace")
     checks = []
     for check in check_workspace(workspace):
         checks.append(check)

@@ -97,7 +97,7 @@ def label(queue: str | None, options: LabelOptions, reading: RowOptions, workspa
     if options.rows is not None:
         queue = _make_queue(workspace, options.rows, options, reading)
     elif not workspace.exists:
-        raise InputError(f"there is no workspace at {workspace.root}", hint="give --workspace, or --rows FILE")
+        raise InputError(f"there is no workspace at {workspace.place}", hint="give --workspace, or --rows FILE")
     annotator = options.annotator or _login()
     session = LabelSession(workspace, str(queue), annotator)
     keys = AnswerKeys.of(session.config.label_scale)

@@ -12,6 +12,8 @@ import click
 
 from ...judges.errors import InputError
 from ...optimize.options import Kind, Option, option_fields, spelling
+from ..config.place import read_place
+from ..config.postgres_address import PostgresAddress
 from ..terminal import say_upgrading, say_waiting
 from .help import GroupedOption
 from .output_paths import OutFile
@@ -209,12 +211,30 @@ def reads_workspace(command: Callable[..., T]) -> Callable[..., T]:
     """Add `--workspace`, and hand the command the workspace, which is closed when the command ends."""
 
     @wraps(command)
-    def call(*, workspace: Path | None, no_wait: bool = True, **values: Any) -> T:  # Any: what click read
+    def call(
+        *,
+        workspace: Path | PostgresAddress | None,
+        no_wait: bool = True,
+        **values: Any,  # Any: what click read
+    ) -> T:
         with open_workspace(workspace, wait=not no_wait) as opened:
             return command(workspace=opened, **values)
 
-    text = "Folder of the workspace [default: the nearest with .judgewright/, else here]."
-    return output_option("--workspace", type=click.Path(path_type=Path, file_okay=False), help=text)(call)
+    text = "Folder of the workspace, or postgresql://... [default: the nearest with .judgewright/, else here]."
+    return output_option("--workspace", type=_PlaceType(), help=text)(call)
+
+
+class _PlaceType(click.ParamType):
+    """A folder, or the address of a PostgreSQL."""
+
+    name = "directory"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> Path | PostgresAddress:
+        """See `click.ParamType`."""
+        place = read_place(value)
+        if isinstance(place, Path):
+            click.Path(path_type=Path, file_okay=False).convert(value, param, ctx)
+        return place
 
 
 def writes_workspace(command: Callable[..., T]) -> Callable[..., T]:
@@ -240,13 +260,13 @@ def retired_option(name: str, instead: str) -> Callable[[F], F]:
     return click.option(name, is_flag=True, hidden=True, is_eager=True, expose_value=False, callback=refuse)
 
 
-def open_workspace(folder: Path | None, *, wait: bool = False) -> Workspace:
+def open_workspace(named: Path | PostgresAddress | None, *, wait: bool = False) -> Workspace:
     """Return the workspace a command works in; with `wait` a write waits, and says so, while another run writes."""
     from ..config.environment import read_environment
     from ..store.workspace import find_workspace
 
     on_wait = say_waiting if wait else None
-    given = folder or read_environment().workspace
+    given = named or read_environment().workspace
     return find_workspace(Path.cwd(), given=given, on_wait=on_wait, on_upgrade=say_upgrading)
 
 
@@ -259,5 +279,5 @@ def named_run(workspace: Workspace, name: str, *, kind: str | None = "optimize")
     from ..store.journal import find_run
 
     if not workspace.exists:
-        raise InputError(f"there is no workspace at {workspace.root}", hint="give --workspace, or start a run here")
+        raise InputError(f"there is no workspace at {workspace.place}", hint="give --workspace, or start a run here")
     return find_run(workspace.database, name, kind=kind)

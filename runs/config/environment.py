@@ -24,6 +24,8 @@ from .api_keys import (
     provider_bindings,
 )
 from .models_file import FILE, ModelEntry, merge_entries, read_user_models, read_workspace_models, user_models_path
+from .place import read_place
+from .postgres_address import PostgresAddress
 from .tools_file import FILE as TOOLS_FILE
 from .transports import choose_transport
 
@@ -88,7 +90,7 @@ class Environment:
     """The `models.yaml` of the workspace: settings of named models, but no address and no key."""
     run_settings: Mapping[str, Mapping[str, Any]] | None = None  # Any: JSON
     """By model: what a run that is resumed keeps of its models' settings, instead of what the files say now."""
-    workspace: Path | None = None
+    workspace: Path | PostgresAddress | None = None
     """JUDGEWRIGHT_WORKSPACE"""
     prices: Path | None = None
     """JUDGEWRIGHT_PRICES, a file of dollars per million tokens that overrides the bundled prices."""
@@ -322,7 +324,7 @@ def read_environment(variables: Mapping[str, str] | None = None) -> Environment:
         own_key=values.get(OWN_KEY) or None,
         models=user_models_path(values),
         variables=MappingProxyType(values),
-        workspace=Path(folder) if folder else None,
+        workspace=read_place(folder) if folder else None,
         prices=Path(prices) if prices else None,
         trace=_trace_settings(values),
     )

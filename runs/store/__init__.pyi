@@ -4,9 +4,11 @@ from .jobs import Job, JobQueue
 from .journal import RunJournal, create_run, find_run, get_run, list_runs, set_state
 from .labels import LabelRecord, LabelStore, NewLabel, counting_records
 from .ledger import HoldoutLedger
+from .postgres_database import PostgresDatabase
 from .run_command import command_of
 from .run_config import PROPOSERS, RunConfig, open_proposer
 from .schema import MIGRATIONS, Migration
+from .sqlite_database import SqliteDatabase
 from .workspace import Workspace
 
 __all__ = [
@@ -22,8 +24,10 @@ __all__ = [
     "LabelStore",
     "Migration",
     "NewLabel",
+    "PostgresDatabase",
     "RunConfig",
     "RunJournal",
+    "SqliteDatabase",
     "Workspace",
     "command_of",
     "counting_records",

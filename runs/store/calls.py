@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -23,6 +22,7 @@ import orjson
 
 from ...judges import WorkspaceError
 from ...judges.models import Completion, FailedCall, OpenAttempt, Request, RequestFrame, Spending, TokenLogprob
+from .connection import Connection
 from .database import Database
 from .schema import now
 
@@ -66,7 +66,7 @@ class CallSummary:
         return None if self.unpriced else self.cost
 
 
-_Write = Callable[[sqlite3.Connection], None]
+_Write = Callable[[Connection], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,10 +156,10 @@ class CallStore:
         """See `CallRecord.sent`."""
         damaged = key in self._damaged
 
-        def enter(connection: sqlite3.Connection) -> None:
+        def enter(connection: Connection) -> None:
             at = now()
             connection.execute(_LOSE, (at, self._run_id, key))
-            connection.execute(_ENTER, (self._run_id, at, key, damaged, reserved_cost, reserved_tokens))
+            connection.execute(_ENTER, (self._run_id, at, key, damaged, key, reserved_cost, reserved_tokens))
 
         return self._submit(enter)
 
@@ -167,7 +167,7 @@ class CallStore:
         """See `CallRecord.adopt`."""
         attempts: dict[bytes, OpenAttempt] = {}
 
-        def take_over(connection: sqlite3.Connection) -> None:
+        def take_over(connection: Connection) -> None:
             for key in keys:
                 last = connection.execute(_OPEN, (key,)).fetchone()
                 if last is not None:
@@ -176,7 +176,7 @@ class CallStore:
                     attempts[key] = OpenAttempt(reserved_cost=cost, reserved_tokens=tokens, own=own)
                     connection.execute("UPDATE attempt SET run_id = ? WHERE seq = ?", (self._run_id, seq))
 
-        self._database.submit(take_over).result()
+        self._database.submit(take_over, alone="open attempts").result()
         return attempts
 
     def done(self, key: bytes, completion: Completion, *, request: Request, endpoint: str, model: str) -> Future[None]:
@@ -185,7 +185,7 @@ class CallStore:
         frame, text = self._frame(request, endpoint, model)
         damaged = key in self._damaged
 
-        def keep(connection: sqlite3.Connection) -> None:
+        def keep(connection: Connection) -> None:
             tokens = completion.tokens_in + completion.tokens_out
             at = self._settle(connection, key, "done", cost=completion.cost, tokens=tokens)
             if damaged:
@@ -207,8 +207,8 @@ class CallStore:
                 completion.tokens_cached,
                 completion.cost,
                 completion.extra.get("price"),
-                completion.model_returned,
-                completion.fingerprint,
+                _column(completion.model_returned),
+                _column(completion.fingerprint),
             )
             connection.execute(_INSERT, row)
 
@@ -229,7 +229,7 @@ class CallStore:
     def not_charged(self, key: bytes) -> Future[None]:
         """See `CallRecord.not_charged`."""
 
-        def settle(connection: sqlite3.Connection) -> None:
+        def settle(connection: Connection) -> None:
             self._settle(connection, key, "not_charged", cost=0.0, tokens=0)
 
         return self._submit(settle)
@@ -237,9 +237,9 @@ class CallStore:
     def failed(self, key: bytes, failure: FailedCall) -> Future[None]:
         """See `CallRecord.failed`; an attempt still open then may have been charged and stays in doubt."""
 
-        def give_up(connection: sqlite3.Connection) -> None:
+        def give_up(connection: Connection) -> None:
             at = now()
-            connection.execute(_FAIL, (self._run_id, key, failure.message, failure.status, at))
+            connection.execute(_FAIL, (self._run_id, key, _column(failure.message), failure.status, at))
             connection.execute(_LOSE, (at, self._run_id, key))
 
         return self._submit(give_up)
@@ -267,7 +267,7 @@ class CallStore:
             if self._pending is batch:
                 self._pending = None
 
-    def _flush(self, connection: sqlite3.Connection, batch: _Batch) -> None:
+    def _flush(self, connection: Connection, batch: _Batch) -> None:
         """Do all of a batch, in the writer's thread."""
         if self._last + len(batch.writes) > _ALONE:
             time.sleep(_GATHER)
@@ -306,7 +306,8 @@ class CallStore:
 
     def spending(self) -> Spending:
         """See `CallRecord.spending`; attempts in flight now count as in doubt until they are settled."""
-        row = self._database.read(_SPENDING, (json.dumps([*self._same_budget]),))[0]
+        runs = sorted(self._same_budget)
+        row = self._database.read(f"{_SPENDING} WHERE run_id IN ({_marks(runs)})", runs)[0]
         return Spending(settled_cost=row[0], settled_tokens=row[1], in_doubt_cost=row[2], in_doubt_tokens=row[3])
 
     def summary(self) -> CallSummary:
@@ -342,9 +343,7 @@ class CallStore:
         rows = self._database.read(sql, (self._run_id, *keys))
         return {key: FailedCall(message=message, status=status) for key, message, status in rows}
 
-    def _settle(
-        self, connection: sqlite3.Connection, key: bytes, state: str, *, cost: float | None, tokens: int
-    ) -> str:
+    def _settle(self, connection: Connection, key: bytes, state: str, *, cost: float | None, tokens: int) -> str:
         """Settle the attempt last entered; return the time."""
         at = now()
         if connection.execute(_SETTLE, (state, cost, tokens, at, key, self._run_id)).rowcount != 1:
@@ -362,7 +361,8 @@ UPDATE attempt SET state = 'lost', settled = ? WHERE state = 'sent' AND run_id =
 """
 _ENTER = """
 INSERT INTO attempt (run_id, created, key, state, repeated, reserved_cost, reserved_tokens)
-VALUES (?1, ?2, ?3, 'sent', NOT ?4 AND EXISTS (SELECT 1 FROM call WHERE key = ?3 AND state = 'done'), ?5, ?6)
+VALUES (?, ?, ?, 'sent',
+    CASE WHEN ? = 0 AND EXISTS (SELECT 1 FROM call WHERE key = ? AND state = 'done') THEN 1 ELSE 0 END, ?, ?)
 """
 _OPEN = """
 SELECT seq, reserved_cost, reserved_tokens, run_id FROM attempt
@@ -372,7 +372,7 @@ _SETTLE = """
 UPDATE attempt SET state = ?, cost = ?, tokens = ?, settled = ?
 WHERE seq = (SELECT max(seq) FROM attempt WHERE key = ? AND run_id = ? AND state = 'sent')
 """
-_FRAME = "INSERT OR IGNORE INTO request_frame (hash, head, tail) VALUES (?, ?, ?)"
+_FRAME = "INSERT INTO request_frame (hash, head, tail) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 _INSERT = """
 INSERT INTO call (run_id, created, finished, state, attempts, http_status, key, purpose, frame, request_json,
     response_json, body_hash, tokens_in, tokens_out, tokens_cached, cost, price, model_returned, system_fingerprint)
@@ -383,7 +383,11 @@ ON CONFLICT (key) DO UPDATE SET state = 'done', http_status = 200, finished = ex
     price = excluded.price, model_returned = excluded.model_returned, system_fingerprint = excluded.system_fingerprint
 WHERE call.state != 'done'
 """
-_FAIL = "INSERT OR REPLACE INTO failure (run_id, key, message, status, created) VALUES (?, ?, ?, ?, ?)"
+_FAIL = """
+INSERT INTO failure (run_id, key, message, status, created) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (run_id, key) DO UPDATE SET message = excluded.message, status = excluded.status,
+    created = excluded.created
+"""
 _REPLIES = """
 SELECT seq, key, response_json, body_hash FROM call WHERE seq > ? AND state = 'done' ORDER BY seq LIMIT ?
 """
@@ -392,7 +396,7 @@ SELECT coalesce(sum(cost) FILTER (WHERE state = 'done'), 0.0),
     coalesce(sum(tokens) FILTER (WHERE state = 'done'), 0),
     coalesce(sum(reserved_cost) FILTER (WHERE state IN {IN_DOUBT}), 0.0),
     coalesce(sum(reserved_tokens) FILTER (WHERE state IN {IN_DOUBT}), 0)
-FROM attempt WHERE run_id IN (SELECT value FROM json_each(?))
+FROM attempt
 """  # noqa: S608 - a constant of ours
 _SUMMARY = f"""
 SELECT count(*), count(*) FILTER (WHERE state = 'done'), count(*) FILTER (WHERE state IN {IN_DOUBT}),
@@ -412,8 +416,13 @@ def _end(future: Future[None], *errors: BaseException | None) -> None:
     future.set_result(None)
 
 
-def _marks(keys: Sequence[bytes]) -> str:
-    return ",".join("?" * len(keys))
+def _marks(values: Sequence[object]) -> str:
+    return ",".join("?" * len(values))
+
+
+def _column(text: str | None) -> str | None:
+    """Return what an endpoint said as every store can hold it: PostgreSQL's texts have no zero byte."""
+    return text and text.replace("\0", "\ufffd")
 
 
 def _body_hash(key: bytes, content: bytes) -> bytes:

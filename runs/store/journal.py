@@ -11,7 +11,6 @@ import json
 import os
 import secrets
 import socket
-import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,8 +19,8 @@ from typing import Any, Literal
 
 from ...judges import InputError, WorkspaceError
 from ...optimize.journal import Event, Payload, as_json, require_same
-from .database import Database
-from .lock import Holder
+from .connection import Connection
+from .database import Database, Holder
 from .schema import now
 
 LATEST = "latest"
@@ -138,6 +137,7 @@ def list_runs(database: Database) -> tuple[RunRecord, ...]:
 @contextmanager
 def run_session(database: Database, run_id: str) -> Iterator[None]:
     """Keep a run's state true while somebody works on it: running, then done, stopped or failed."""
+    database.claim(run_id)
     set_state(database, run_id, "running")
     try:
         yield
@@ -189,7 +189,7 @@ class RunJournal:
         link = _link(self._head, seq, kind, content, created)
         values = (self._run_id, seq, kind, content, created, link)
 
-        def write(connection: sqlite3.Connection) -> None:
+        def write(connection: Connection) -> None:
             connection.execute(_APPEND, values)
             connection.execute("UPDATE run SET updated = ? WHERE run_id = ?", (created, self._run_id))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...judges import write_beside
 from ...judges.files import Problems, RowsInMemory, read_records
-from .workspace import FOLDER, Workspace
+from .workspace import Workspace
 
 
 def keep_rows(workspace: Workspace, source: RowsInMemory) -> Path:
@@ -23,7 +23,7 @@ def keep_rows(workspace: Workspace, source: RowsInMemory) -> Path:
     problems.check()
     text = "".join(f"{line}\n" for line in lines)
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-    path = workspace.root / FOLDER / "rows" / f"{source.name}-{digest}.jsonl"
+    path = workspace.folder / "rows" / f"{source.name}-{digest}.jsonl"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         write_beside(path, text)

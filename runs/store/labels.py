@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from .connection import Connection
 from .database import Database
 from .schema import now
 
@@ -68,13 +68,14 @@ class LabelStore:
             WorkspaceError: The database cannot be written.
         """
 
-        def write(connection: sqlite3.Connection) -> bool:
+        def write(connection: Connection) -> bool:
             later = connection.execute(_LATER, (new.queue, new.row_id, after)).fetchone()
             if later is None:
-                connection.execute(_INSERT, {**asdict(new), "created": now()})
+                values = {**asdict(new), "created": now()}
+                connection.execute(_INSERT, tuple(values[name] for name in _COLUMNS[1:]))
             return later is None
 
-        written = self._database.submit(write).result()
+        written = self._database.submit(write, alone=f"labels {new.queue}").result()
         # An annotator reads for minutes between two key presses: others may write meanwhile.
         self._database.release()
         return written
@@ -102,23 +103,13 @@ def counting_records(records: Iterable[LabelRecord]) -> list[LabelRecord]:
     return list(counting.values())
 
 
-_INSERT = """
-INSERT INTO label (
-    queue, action, row_key, row_id, "group", label, reason, annotator, seconds, probability, design, replaces, created
-) VALUES (
-    :queue, :action, :row_key, :row_id, :group, :label, :reason, :annotator, :seconds, :probability, :design,
-    :replaces, :created
-)
-"""
-_SELECT = """
-SELECT seq, queue, action, row_key, row_id, "group", label, reason, annotator, seconds, created, probability, design,
-    replaces
-FROM label
-"""
 _COLUMNS = (
     *("seq", "queue", "action", "row_key", "row_id", "group", "label", "reason", "annotator", "seconds", "created"),
     *("probability", "design", "replaces"),
 )
+_NEW = ", ".join(f'"{name}"' for name in _COLUMNS[1:])
+_INSERT = f"INSERT INTO label ({_NEW}) VALUES ({', '.join('?' * len(_COLUMNS[1:]))})"  # noqa: S608 - our own names
+_SELECT = f"SELECT seq, {_NEW} FROM label"  # noqa: S608 - our own names
 _LATER = "SELECT seq FROM label WHERE queue = ? AND row_id = ? AND seq > ?"
 
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 from ...judges import WorkspaceError, write_beside
@@ -34,6 +34,7 @@ from ...optimize.holdout.look_counting import (
 from ...optimize.holdout.row_fingerprints import RowFingerprints
 from ...optimize.holdout.sides import PlacedGroup, Sides
 from ...optimize.holdout.text_fingerprints import Fingerprints
+from .connection import Connection
 from .database import Database
 from .schema import now
 
@@ -65,7 +66,7 @@ class HoldoutLedger:
         self._database = database
         self._purpose, self._line = purpose, line
         self._max_looks = max_looks
-        self._file = database.path.with_name("ledger.head")
+        self._file = database.head_file
 
     def memories(self) -> Sequence[SeenRows]:
         """See `Ledger.memories`."""
@@ -82,7 +83,7 @@ class HoldoutLedger:
     ) -> SeenRows:
         """See `Ledger.remember`."""
 
-        def enter(connection: sqlite3.Connection) -> tuple[SeenRows, _Head]:
+        def enter(connection: Connection) -> tuple[SeenRows, _Head]:
             entries, head = self._read(connection)
             memories = _history(entries, _Bodies(connection.execute)).memories
             memory = find_memory(memories, run_id)
@@ -93,7 +94,7 @@ class HoldoutLedger:
                 head = _append(connection, head, _memory_entry(connection, memory))
             return memory, head
 
-        memory, head = self._database.submit(enter).result()
+        memory, head = self._database.submit(enter, alone=_LEDGER).result()
         self._write_file(head)
         return memory
 
@@ -119,7 +120,7 @@ class HoldoutLedger:
             known_as=known_as,
         )
 
-        def enter(connection: sqlite3.Connection) -> tuple[Look, _Head]:
+        def enter(connection: Connection) -> tuple[Look, _Head]:
             entries, head = self._read(connection)
             history = _history(entries, _Bodies(connection.execute))
             look = requested_look(history, request)
@@ -128,14 +129,14 @@ class HoldoutLedger:
                 head = _append(connection, head, {"entry": "begin", **asdict(look)})
             return look, head
 
-        look, head = self._database.submit(enter).result()
+        look, head = self._database.submit(enter, alone=_LEDGER).result()
         self._write_file(head)
         return look
 
     def measured(self, version: str, rows: RowFingerprints, *, by: str) -> None:
         """See `Ledger.measured`."""
 
-        def enter(connection: sqlite3.Connection) -> _Head:
+        def enter(connection: Connection) -> _Head:
             entries, head = self._read(connection)
             entry: dict[str, Any] = {"entry": "measured", "version": version, "rows": rows.hash.hex()}  # Any: JSON
             entry["looks"] = len(_records(entries))
@@ -144,19 +145,19 @@ class HoldoutLedger:
                 head = _append(connection, head, entry)
             return head
 
-        self._write_file(self._database.submit(enter).result())
+        self._write_file(self._database.submit(enter, alone=_LEDGER).result())
 
     def conclude(self, look: Look, *, outcome: LookOutcome, reason: str) -> None:
         """See `Ledger.conclude`."""
 
-        def enter(connection: sqlite3.Connection) -> _Head:
+        def enter(connection: Connection) -> _Head:
             entries, head = self._read(connection)
             if require_open(_records(entries), look, outcome):
                 end = {"entry": "conclude", **asdict(look), "outcome": outcome, "reason": reason}
                 head = _append(connection, head, end)
             return head
 
-        self._write_file(self._database.submit(enter).result())
+        self._write_file(self._database.submit(enter, alone=_LEDGER).result())
 
     def looks(self, holdout: str) -> tuple[LookRecord, ...]:
         """See `Ledger.looks`."""
@@ -177,16 +178,23 @@ class HoldoutLedger:
             WorkspaceError: An entry, or the keys of rows it names, was edited, removed or added, here or in
                 `ledger.head`.
         """
-        entries, head = self._database.read(_ENTRIES), self._database.read(_HEAD)
-        walked = self._verify(entries, head)
+        beside, before = self._read_file(), None
+        while True:  # until nobody has added an entry between the two reads
+            entries, head = self._database.read(_ENTRIES), self._database.read(_HEAD)
+            if head == before:
+                break
+            before = head
+        walked = self._verify(entries, head, beside)
         _history(entries, _Bodies(self._database.read))
         return walked.entries
 
-    def _read(self, connection: sqlite3.Connection) -> tuple[list[tuple[Any, ...]], _Head]:  # Any: SQL values
+    def _read(self, connection: Connection) -> tuple[list[tuple[Any, ...]], _Head]:  # Any: SQL values
         entries = connection.execute(_ENTRIES).fetchall()
-        return entries, self._verify(entries, connection.execute(_HEAD).fetchall())
+        return entries, self._verify(entries, connection.execute(_HEAD).fetchall(), self._read_file())
 
-    def _verify(self, entries: list[tuple[Any, ...]], head: list[tuple[Any, ...]]) -> _Head:  # Any: SQL values
+    def _verify(
+        self, entries: list[tuple[Any, ...]], head: list[tuple[Any, ...]], beside: _Head
+    ) -> _Head:  # Any: SQL values
         link, links = _START, [_START.hex()]
         for i, (seq, holdout, content, stored) in enumerate(entries, 1):
             link = _link(link, i, holdout, content)
@@ -197,9 +205,9 @@ class HoldoutLedger:
         kept = _Head(head[0][0], head[0][1].hex()) if head else _EMPTY
         if kept != walked:
             raise _broken(f"it has {walked.entries} entries, its head says {kept.entries}")
-        beside = self._read_file()
-        # One entry behind is what a crash between the commit and the file leaves.
-        if beside.entries not in (walked.entries, walked.entries - 1) or beside.hash != links[beside.entries]:
+        # One entry behind is what a crash between the commit and the file leaves; other machines add any number.
+        behind = walked.entries - beside.entries
+        if behind < 0 or (behind > 1 and not self._database.shared) or beside.hash != links[beside.entries]:
             raise _broken(f"it has {walked.entries} entries, {self._file.name} says {beside.entries}")
         return walked
 
@@ -215,9 +223,11 @@ class HoldoutLedger:
             raise _broken(f"{self._file.name} is not readable") from None
 
     def _write_file(self, head: _Head) -> None:
-        if head == self._read_file():
+        beside = self._read_file()
+        if head == beside or (self._database.shared and head.entries < beside.entries):
             return
         try:
+            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_beside(self._file, f"{head.entries} {head.hash}\n")
         except OSError as error:
             raise WorkspaceError(f"cannot write {self._file}: {error.strerror}") from error
@@ -225,24 +235,28 @@ class HoldoutLedger:
 
 _ENTRIES = "SELECT seq, holdout, entry_json, hash FROM ledger ORDER BY seq"
 _HEAD = "SELECT entries, hash FROM ledger_head"
+_SET_HEAD = """
+INSERT INTO ledger_head (id, entries, hash) VALUES (1, ?, ?)
+ON CONFLICT (id) DO UPDATE SET entries = excluded.entries, hash = excluded.hash
+"""
 _KNOWN = "SELECT hash, body FROM known_rows"
 _PRINTS = "SELECT hash, body FROM row_prints"
 _SIDES = "SELECT hash, body FROM side"
-_SEALS = (
-    "SELECT json_extract(payload_json, '$.seals.holdout'), json_extract(payload_json, '$.seals.final') "
-    "FROM event WHERE kind = 'split'"
-)
+
+_SPLITS = "SELECT payload_json FROM event WHERE kind = 'split'"
+_LEDGER = "ledger"
+"""Under which name its writers keep out of each other's way."""
 _NO_HOLDOUT = ""
 """What stands for the holdout in an entry that is about several parts."""
 
 
-def _append(connection: sqlite3.Connection, head: _Head, entry: dict[str, Any]) -> _Head:  # Any: JSON
+def _append(connection: Connection, head: _Head, entry: dict[str, Any]) -> _Head:  # Any: JSON
     seq = head.entries + 1
     content = json.dumps({**entry, "created": now()}, sort_keys=True)
     link = _link(bytes.fromhex(head.hash), seq, entry.get("holdout", _NO_HOLDOUT), content)
     values = (seq, entry.get("holdout", _NO_HOLDOUT), content, link)
     connection.execute("INSERT INTO ledger (seq, holdout, entry_json, hash) VALUES (?, ?, ?, ?)", values)
-    connection.execute("INSERT OR REPLACE INTO ledger_head (id, entries, hash) VALUES (1, ?, ?)", (seq, link))
+    connection.execute(_SET_HEAD, (seq, link))
     return _Head(seq, link.hex())
 
 
@@ -266,7 +280,7 @@ def _records(entries: Iterable[tuple[Any, ...]]) -> list[LookRecord]:  # Any: SQ
     return list(records.values())
 
 
-def _memory_entry(connection: sqlite3.Connection, memory: SeenRows) -> dict[str, Any]:  # Any: JSON
+def _memory_entry(connection: Connection, memory: SeenRows) -> dict[str, Any]:  # Any: JSON
     """Store the keys of a run's rows, and return the entry that names them."""
     return {
         "entry": "rows",
@@ -281,23 +295,25 @@ def _memory_entry(connection: sqlite3.Connection, memory: SeenRows) -> dict[str,
     }
 
 
-def _store(connection: sqlite3.Connection, *parts: RowFingerprints) -> dict[str, str]:
+def _store(connection: Connection, *parts: RowFingerprints) -> dict[str, str]:
     """Store keys and fingerprints of rows; return the hash of the fingerprints by the hash of the keys."""
     stored = {}
     for rows in parts:
-        connection.execute("INSERT OR IGNORE INTO known_rows (hash, body) VALUES (?, ?)", (rows.hash, rows.to_bytes()))
+        connection.execute(
+            "INSERT INTO known_rows (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING", (rows.hash, rows.to_bytes())
+        )
         if rows.prints is not None:
             values = (rows.prints.hash, rows.prints.body)
-            connection.execute("INSERT OR IGNORE INTO row_prints (hash, body) VALUES (?, ?)", values)
+            connection.execute("INSERT INTO row_prints (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING", values)
             stored[rows.hash.hex()] = rows.prints.hash.hex()
     return stored
 
 
-def _store_sides(connection: sqlite3.Connection, sides: Sides) -> str:
+def _store_sides(connection: Connection, sides: Sides) -> str:
     """Store where groups are; return the hash."""
     body = sides.to_bytes()
     digest = hashlib.blake2b(body, digest_size=32)
-    connection.execute("INSERT OR IGNORE INTO side (hash, body) VALUES (?, ?)", (digest.digest(), body))
+    connection.execute("INSERT INTO side (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING", (digest.digest(), body))
     return digest.hexdigest()
 
 
@@ -306,10 +322,16 @@ class _Bodies:
 
     def __init__(self, execute: Callable[[str], Iterable[tuple[Any, ...]]]) -> None:  # Any: SQL values
         self._known, self._prints, self._sides = (dict(execute(table)) for table in (_KNOWN, _PRINTS, _SIDES))
-        self._seals: dict[str, Side] = {}
-        for holdout, final in execute(_SEALS):
-            self._seals |= {holdout: "holdout", final: "final"}
+        self._execute = execute
         self._rows: dict[tuple[str, str | None], RowFingerprints] = {}
+
+    @cached_property
+    def _seals(self) -> dict[str, Side]:
+        seals: dict[str, Side] = {}
+        for (content,) in self._execute(_SPLITS):
+            sealed = json.loads(content)["seals"]
+            seals |= {sealed["holdout"]: "holdout", sealed["final"]: "final"}
+        return seals
 
     def rows(self, name: str, prints: str | None) -> RowFingerprints:
         """Return rows by the hashes of their keys and fingerprints; earlier versions kept no fingerprints."""

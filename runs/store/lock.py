@@ -11,10 +11,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from ...judges import WorkspaceError
+from .database import Holder
 
 _BUSY = {errno.EAGAIN, errno.EACCES, errno.EWOULDBLOCK, errno.EDEADLK}
 
@@ -33,17 +33,6 @@ else:
 
     def _try_lock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """The process that holds a lock, as far as the file says."""
-
-    pid: int | None
-    host: str
-
-    def __str__(self) -> str:
-        return "another process" if self.pid is None else f"process {self.pid} on {self.host}"
 
 
 class WriterLock:

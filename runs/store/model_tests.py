@@ -67,7 +67,7 @@ def find_test(workspace: Workspace, model: Model) -> ModelTest | None:
 
 
 def _path(workspace: Workspace) -> Path:
-    return workspace.path.with_name("model-tests.json")
+    return workspace.folder / "model-tests.json"
 
 
 def _read(path: Path) -> Mapping[str, ModelTest]:

@@ -83,7 +83,7 @@ def open_exchange(
             hint="leave out --via, or serve it with `judgewright simulate`",
         )
     if via == "batch":
-        return open_batch_exchange(model, environment, workspace.path.with_name("batches"), wait=workspace.waits)
+        return open_batch_exchange(model, environment, workspace.folder / "batches", wait=workspace.waits)
     if options.exchange is None:
         raise InputError("--via files needs a folder for the files", hint="name one with --exchange DIR")
     return Exchange(Path(options.exchange))

@@ -1,4 +1,9 @@
-"""A workspace: a folder with one SQLite file of runs, calls and looks, and prompt files that people keep in git."""
+"""A workspace: a folder with prompt files that people keep in git, and a database of runs, calls and looks.
+
+The database is one SQLite file in the folder, or a PostgreSQL that many machines share. Files stay in the folder of
+whoever works: prompts, slices, marks and uploads, and in `.judgewright/` rows kept from Python, exchanges with batch
+queues, pages and the output of jobs.
+"""
 
 from __future__ import annotations
 
@@ -6,35 +11,47 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .database import Database
+from ..config.place import Place
 from .journal import writing_run
-from .lock import Holder
 
 if TYPE_CHECKING:
     from ...judges import Registry
+    from ..config.postgres_address import PostgresAddress
+    from .database import Database, Holder
 
 FOLDER = ".judgewright"
 
 
 class Workspace:
-    """One folder with `.judgewright/` (database) and `prompts/` (YAML); made when first written to.
+    """One folder with `.judgewright/` and `prompts/` (YAML), and its database; made when first written to.
 
     Args:
+        place: The folder, or the folder and the address of its database.
         on_wait: Called with what a write waits for while another process writes; without it such a write is refused.
         on_upgrade: Told how far the upgrade of a large workspace is, which an older version made.
     """
 
     def __init__(
         self,
-        root: Path,
+        place: Path | Place,
         *,
         on_wait: Callable[[str], None] | None = None,
         on_upgrade: Callable[[str], None] | None = None,
     ) -> None:
-        self.root = root
+        self.place = place if isinstance(place, Place) else Place(place)
         self._on_wait = on_wait
         self._on_upgrade = on_upgrade
         self._database: Database | None = None
+
+    @property
+    def root(self) -> Path:
+        """The folder."""
+        return self.place.root
+
+    @property
+    def folder(self) -> Path:
+        """The folder of files that nobody edits."""
+        return self.root / FOLDER
 
     @property
     def registry(self) -> Registry:
@@ -45,8 +62,8 @@ class Workspace:
 
     @property
     def path(self) -> Path:
-        """The database file."""
-        return self.root / FOLDER / "judgewright.db"
+        """The database file of a workspace that has one."""
+        return self.folder / "judgewright.db"
 
     @property
     def waits(self) -> bool:
@@ -55,8 +72,18 @@ class Workspace:
 
     @property
     def exists(self) -> bool:
-        """Whether anything was ever written here."""
-        return self.path.is_file()
+        """Whether anything was ever written here.
+
+        Raises:
+            WorkspaceError: Its server cannot be reached.
+        """
+        if self._database is not None:
+            return True
+        if self.place.address is None:
+            return self.path.is_file()
+        from .postgres_database import PostgresDatabase
+
+        return PostgresDatabase.is_made(self.place.address)
 
     @property
     def database(self) -> Database:
@@ -66,13 +93,22 @@ class Workspace:
             WorkspaceError: It cannot be made, opened or understood.
         """
         if self._database is None:
-            on_busy = self._tell if self._on_wait else None
-            self._database = Database(self.path, on_busy=on_busy, on_upgrade=self._on_upgrade)
+            self._database = self._open(self.place.address)
         return self._database
+
+    def _open(self, address: PostgresAddress | None) -> Database:
+        on_busy = self._tell if self._on_wait else None
+        if address is not None:
+            from .postgres_database import PostgresDatabase
+
+            return PostgresDatabase(address, self.folder, on_busy=on_busy, on_away=self._on_wait)
+        from .sqlite_database import SqliteDatabase
+
+        return SqliteDatabase(self.path, on_busy=on_busy, on_upgrade=self._on_upgrade)
 
     def _tell(self, holder: Holder) -> None:
         if self._on_wait is not None:
-            self._on_wait(writing_run(self.database, holder))
+            self._on_wait(f"{writing_run(self.database, holder)}, which writes to this workspace")
 
     def close(self) -> None:
         """Write what is pending and close the database."""
@@ -90,11 +126,16 @@ class Workspace:
 def find_workspace(
     start: Path,
     *,
-    given: Path | None = None,
+    given: Path | PostgresAddress | Place | None = None,
     on_wait: Callable[[str], None] | None = None,
     on_upgrade: Callable[[str], None] | None = None,
 ) -> Workspace:
-    """Return the given workspace, else the nearest one at or above `start`, else a new one at `start`."""
+    """Return the given workspace, else the nearest one at or above `start`, else a new one at `start`.
+
+    The folder of a workspace on a server is the nearest one at or above `start`, else `start`.
+    """
     start = start.resolve()
     found = (folder for folder in (start, *start.parents) if (folder / FOLDER).is_dir())
-    return Workspace(given or next(found, start), on_wait=on_wait, on_upgrade=on_upgrade)
+    if not isinstance(given, Place):
+        given = Place(given) if isinstance(given, Path) else Place(next(found, start), given)
+    return Workspace(given, on_wait=on_wait, on_upgrade=on_upgrade)

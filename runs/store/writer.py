@@ -5,16 +5,15 @@ A lone write waits for nobody, and a crowd of writes shares one `fsync`.
 
 from __future__ import annotations
 
-import contextlib
-import sqlite3
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from ...judges import JudgewrightError, WorkspaceError
+from .connection import Connection
 
 T = TypeVar("T")
 
@@ -23,33 +22,46 @@ BATCH = 500
 
 
 @dataclass(slots=True)
-class _Write:
+class Write:
     """One queued write; its future is settled after the commit that holds it."""
 
-    work: Callable[[sqlite3.Connection], Any]  # Any: each write returns what it likes
+    work: Callable[[Connection], Any]  # Any: each write returns what it likes
+    alone: str
+    """What nobody else may write meanwhile."""
     future: Future[Any]
     value: Any = None
     error: JudgewrightError | None = None
 
     def settle(self) -> None:
+        """Tell whoever waits."""
         if self.error is None:
             self.future.set_result(self.value)
         else:
             self.future.set_exception(self.error)
 
 
+class Committer(Protocol):
+    """How a kind of store commits."""
+
+    def commit(self, batch: Sequence[Write]) -> None:
+        """Run writes in one transaction and set the value or the error of each; a failing one fails alone."""
+        ...
+
+    def close(self) -> None:
+        """Close the connection."""
+        ...
+
+
 class Writer:
     """One thread over one connection, which it closes at its end.
 
     Args:
-        connection: In autocommit mode, usable from another thread.
-        explain: Says an error of SQLite's in our words.
+        committer: Used by this thread alone.
     """
 
-    def __init__(self, connection: sqlite3.Connection, explain: Callable[[sqlite3.Error], WorkspaceError]) -> None:
-        self._connection = connection
-        self._explain = explain
-        self._queue: deque[_Write] = deque()
+    def __init__(self, committer: Committer) -> None:
+        self._committer = committer
+        self._queue: deque[Write] = deque()
         # Guards the queue and the three flags: a write is queued only while the thread will still see it.
         self._changed = threading.Condition()
         self._stopping = False
@@ -59,7 +71,7 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="workspace-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, work: Callable[[sqlite3.Connection], T]) -> Future[T] | None:
+    def submit(self, work: Callable[[Connection], T], alone: str = "") -> Future[T] | None:
         """Queue a write; the future is done once it has been committed, or has failed alone.
 
         Returns:
@@ -77,7 +89,7 @@ class Writer:
                 raise _broken_off()
             if self._ended:
                 return None
-            self._queue.append(_Write(work, future))
+            self._queue.append(Write(work, alone, future))
             self._changed.notify()
         return future
 
@@ -89,10 +101,10 @@ class Writer:
         self._thread.join()
 
     def _run(self) -> None:
-        batch: list[_Write] = []
+        batch: list[Write] = []
         try:
             while batch := self._take():
-                self._commit(batch)
+                self._committer.commit(batch)
                 while batch:
                     batch.pop(0).settle()
         finally:
@@ -100,9 +112,9 @@ class Writer:
             for write in [*batch, *self._end()]:
                 write.error = _broken_off()
                 write.settle()
-            self._connection.close()
+            self._committer.close()
 
-    def _take(self) -> list[_Write]:
+    def _take(self) -> list[Write]:
         """Wait for writes and return the next ones; none when there are none left and the thread is to end."""
         with self._changed:
             while not self._queue and not self._stopping:
@@ -111,7 +123,7 @@ class Writer:
             self._ended = not batch
         return batch
 
-    def _end(self) -> list[_Write]:
+    def _end(self) -> list[Write]:
         """Take no more writes; return those that nobody will commit."""
         with self._changed:
             self._broken = not self._ended
@@ -119,42 +131,14 @@ class Writer:
             self._queue.clear()
         return left
 
-    def _commit(self, batch: Sequence[_Write]) -> None:
-        connection = self._connection
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-            for write in batch:
-                self._try(write)
-            connection.execute("COMMIT")
-        except Exception as error:  # noqa: BLE001  # the door around a commit: its writes fail, the next go on
-            if connection.in_transaction:
-                with contextlib.suppress(sqlite3.Error):
-                    connection.execute("ROLLBACK")
-            for write in batch:
-                write.error = write.error or self._ours(error)
 
-    def _try(self, write: _Write) -> None:
-        """Run one write; whatever it raises, the others of its commit are kept."""
-        connection = self._connection
-        connection.execute("SAVEPOINT item")
-        try:
-            write.value = write.work(connection)
-        except Exception as error:  # the door around a write: the others may hold replies that were paid for
-            if not connection.in_transaction:
-                # A full disk may end the whole transaction: then every write of the batch has failed.
-                raise
-            write.error = self._ours(error)
-            connection.execute("ROLLBACK TO item")
-        connection.execute("RELEASE item")
-
-    def _ours(self, error: Exception) -> JudgewrightError:
-        if isinstance(error, JudgewrightError):
-            return error
-        if isinstance(error, sqlite3.Error):
-            return self._explain(error)
-        translated = WorkspaceError(f"a write to the workspace failed: {type(error).__name__}: {error}")
-        translated.__cause__ = error
-        return translated
+def error_of_write(error: Exception) -> JudgewrightError:
+    """Say in our words what a write raised that is no error of the store's."""
+    if isinstance(error, JudgewrightError):
+        return error
+    translated = WorkspaceError(f"a write to the workspace failed: {type(error).__name__}: {error}")
+    translated.__cause__ = error
+    return translated
 
 
 def _broken_off() -> WorkspaceError:

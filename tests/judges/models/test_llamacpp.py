@@ -16,7 +16,7 @@ import pytest
 
 from judgewright.judges.models import CallRecord, Client, Completion, Endpoint, Message, Request
 from judgewright.runs.cli import main
-from judgewright.runs.store import CallStore, Database
+from judgewright.runs.store import CallStore, SqliteDatabase
 
 MISSING = [name for name in ("gguf", "tokenizers", "xllamacpp") if importlib.util.find_spec(name) is None]
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
@@ -193,11 +193,11 @@ def test_the_token_limit_is_honoured(base_url: str) -> None:
 def test_a_recorded_run_is_replayed_without_asking_again(base_url: str, tmp_path: Path) -> None:
     """A second client over the same workspace sends nothing; each reply was cut, so that there are two calls a row."""
     rows = [about(f"row {i}", top_logprobs=2) for i in range(8)]
-    with Database(tmp_path / "judgewright.db") as database:
+    with SqliteDatabase(tmp_path / "judgewright.db") as database:
         first = ask(base_url, *rows, record=CallStore(database, "run-1"))
         once = CallStore(database, "run-1").summary()
     assert (once.done, once.attempts, once.in_doubt, once.repeated) == (16, 16, 0, 0)
-    with Database(tmp_path / "judgewright.db") as database:
+    with SqliteDatabase(tmp_path / "judgewright.db") as database:
         again = ask(base_url, *rows, record=CallStore(database, "run-2"))
         assert CallStore(database, "run-2").summary().attempts == 0
         assert database.read("SELECT count(*) FROM attempt") == [(16,)]

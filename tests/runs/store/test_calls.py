@@ -5,11 +5,9 @@ import json
 import math
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,7 +28,10 @@ from judgewright.judges.models import (
     TokenLogprob,
 )
 from judgewright.judges.simulated import Faults, Server, Simulated, make_app
-from judgewright.runs.store import MIGRATIONS, CallStore, Database, Workspace
+from judgewright.runs.store import MIGRATIONS, CallStore, Database, SqliteDatabase
+from judgewright.runs.store.connection import Connection
+
+from .stores import OPENING, Store
 
 ENDPOINT, MODEL = "http://127.0.0.1:1/v1", "m"
 
@@ -70,13 +71,6 @@ ANSWER = Completion(
     cost=0.125,
     extra={"price": "m at 2026-01-01"},
 )
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    """A workspace database in a folder of its own."""
-    with Database(tmp_path / "w" / "judgewright.db") as opened:
-        yield opened
 
 
 class RecordContract:
@@ -216,27 +210,23 @@ class TestCallStore(RecordContract):
             reply_to(store, 1, ANSWER)
 
     @pytest.mark.parametrize("where", ["a letter in the text", "the hash"])
-    def test_a_flipped_byte_on_disk_is_never_served(self, tmp_path: Path, where: str) -> None:
+    def test_a_flipped_byte_on_disk_is_never_served(self, store: Store, where: str) -> None:
         """A damaged reply counts as absent and is said; asked again, it is whole and not called repeated."""
-        path = tmp_path / "j.db"
-        with Database(path) as database:
-            store = CallStore(database, "run-1")
+        with store.open() as database:
+            record = CallStore(database, "run-1")
             for number in (1, 2):
-                send(store, number)
-                reply_to(store, number, Completion(text=f"the verdict is {number} of 3"))
+                send(record, number)
+                reply_to(record, number, Completion(text=f"the verdict is {number} of 3"))
             stored = database.read("SELECT body_hash FROM call WHERE key = ?", (key(1),))[0][0]
-        content = path.read_bytes()
-        victim = stored if where == "the hash" else b"the verdict is 1 of 3"
-        at = content.index(victim) + len(victim) // 2
-        path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
-        with Database(path) as database:
-            store = CallStore(database, "run-2")
-            assert set(store.lookup([key(1), key(2)])) == {key(2)}
-            assert store.damaged == 1
-            send(store, 1)
-            reply_to(store, 1, Completion(text="the verdict is 1 of 3"))
-            assert set(store.lookup([key(1), key(2)])) == {key(1), key(2)}
-            assert store.summary().repeated == 0
+        store.flip(stored if where == "the hash" else b"the verdict is 1 of 3")
+        with store.open() as database:
+            record = CallStore(database, "run-2")
+            assert set(record.lookup([key(1), key(2)])) == {key(2)}
+            assert record.damaged == 1
+            send(record, 1)
+            reply_to(record, 1, Completion(text="the verdict is 1 of 3"))
+            assert set(record.lookup([key(1), key(2)])) == {key(1), key(2)}
+            assert record.summary().repeated == 0
 
     def test_a_reply_under_another_key_is_never_served(self, database: Database) -> None:
         """The hash covers the key as well as the body."""
@@ -245,7 +235,7 @@ class TestCallStore(RecordContract):
             send(store, number)
             reply_to(store, number, Completion(text=str(number)))
 
-        def swap(connection: sqlite3.Connection) -> None:
+        def swap(connection: Connection) -> None:
             connection.execute(
                 "UPDATE call SET (response_json, body_hash) = (SELECT response_json, body_hash FROM call WHERE key = ?)"
                 " WHERE key = ?",
@@ -255,20 +245,21 @@ class TestCallStore(RecordContract):
         database.submit(swap).result()
         assert set(store.lookup([key(1), key(2)])) == {key(1)}
 
-    def test_the_request_is_kept_without_credentials(self, database: Database, tmp_path: Path) -> None:
+    def test_the_request_is_kept_without_credentials(self, database: Database, store: Store) -> None:
         """Its body can be read again; a password in the endpoint's address cannot."""
-        store = CallStore(database, "run-1")
+        record = CallStore(database, "run-1")
         endpoint = "https://me:sk-CANARY@example.org/v1?api-key=sk-CANARY"
         name = request(1).key(endpoint=endpoint, model=MODEL)
         for asked in (request(1), request(2), Request(messages=())):
             name = asked.key(endpoint=endpoint, model=MODEL)
-            store.sent(name, reserved_cost=None, reserved_tokens=1).result()
-            store.done(name, ANSWER, request=asked, endpoint=endpoint, model=MODEL).result()
+            record.sent(name, reserved_cost=None, reserved_tokens=1).result()
+            record.done(name, ANSWER, request=asked, endpoint=endpoint, model=MODEL).result()
             kept = json.loads(database.read("SELECT request_json FROM request ORDER BY seq DESC")[0][0])
             assert kept == {"endpoint": "https://example.org/v1", "model": MODEL, **asked.body()}
         assert database.read("SELECT count(*) FROM request_frame") == [(1,)]
         database.close()
-        assert all(b"CANARY" not in file.read_bytes() for file in (tmp_path / "w").iterdir())
+        assert store.holds(b"example.org")
+        assert not store.holds(b"CANARY")
 
     def test_a_lookup_takes_any_number_of_keys(self, database: Database) -> None:
         """More than fit into one SELECT are found as well."""
@@ -284,16 +275,13 @@ class TestCallStore(RecordContract):
         }
 
 
-KILLED = """
-import sys
-from pathlib import Path
+KILLED = f"""{OPENING}
 from judgewright.judges.models.model import Completion, Message, Request
 from judgewright.runs.store.calls import CallStore
-from judgewright.runs.store.database import Database
-with Database(Path(sys.argv[1])) as d:
+with opened() as d:
     store = CallStore(d, "run-1")
     for number in range(100_000):
-        r = Request(messages=(Message("system", "be strict"), Message("user", f"row {number}")), repeat=1)
+        r = Request(messages=(Message("system", "be strict"), Message("user", f"row {{number}}")), repeat=1)
         k = r.key(endpoint="http://127.0.0.1:1/v1", model="m")
         if k in store.lookup([k]):
             continue
@@ -304,21 +292,22 @@ with Database(Path(sys.argv[1])) as d:
 """
 
 
-def test_a_run_killed_at_any_moment_pays_at_most_one_call_twice(tmp_path: Path) -> None:
+def test_a_run_killed_at_any_moment_pays_at_most_one_call_twice(store: Store) -> None:
     """Three kills of a run with one call in flight: nothing answered is asked again, the rest is in doubt."""
-    path, billed = tmp_path / "j.db", list[int]()
+    store.open().close()
+    billed = list[int]()
     for lines in (40, 23, 61):
-        process = subprocess.Popen([sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen([sys.executable, "-c", KILLED, *store.words], stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None
         billed += [int(process.stdout.readline().split()[1]) for _ in range(lines)]
         process.send_signal(signal.SIGKILL)
         billed += [int(line.split()[1]) for line in process.stdout if line.endswith("\n")]
         process.stdout.close()
         process.wait()
-    with Database(path) as database:
-        store = CallStore(database, "run-1")
-        summary, spending = store.summary(), store.spending()
-        assert set(store.lookup([key(i) for i in billed])) >= {key(i) for i in billed[:-1]}
+    with store.open() as database:
+        record = CallStore(database, "run-1")
+        summary, spending = record.summary(), record.spending()
+        assert set(record.lookup([key(i) for i in billed])) >= {key(i) for i in billed[:-1]}
     assert len(billed) - len(set(billed)) <= 3
     assert summary.repeated == 0
     assert summary.in_doubt <= 3
@@ -330,20 +319,20 @@ def test_a_run_killed_at_any_moment_pays_at_most_one_call_twice(tmp_path: Path) 
 
 def test_a_copied_workspace_still_answers(tmp_path: Path) -> None:
     """After closing, the one file holds everything."""
-    with Database(tmp_path / "a" / "j.db") as database:
+    with SqliteDatabase(tmp_path / "a" / "j.db") as database:
         store = CallStore(database, "run-1")
         send(store, 1)
         reply_to(store, 1, ANSWER)
     (tmp_path / "b").mkdir()
     shutil.copy(tmp_path / "a" / "j.db", tmp_path / "b" / "j.db")
-    with Database(tmp_path / "b" / "j.db") as database:
+    with SqliteDatabase(tmp_path / "b" / "j.db") as database:
         assert set(CallStore(database, "run-9").lookup([key(1)])) == {key(1)}
 
 
-def test_the_record_agrees_with_the_bill_of_a_faulty_endpoint(tmp_path: Path) -> None:
+def test_the_record_agrees_with_the_bill_of_a_faulty_endpoint(store: Store) -> None:
     """What the server billed is what the record holds as paid or in doubt; asked again, nothing is billed."""
     faults = Faults.parse("429=0.15,503=0.1,timeout=0.05,badjson=0.05,garbage=0.1,retry_after=0.01,hold=0.01,once=true")
-    with Server(make_app(Simulated(), faults)) as server, Database(tmp_path / "j.db") as database:
+    with Server(make_app(Simulated(), faults)) as server, store.open() as database:
         for run_id in ("run-1", "run-2"):
             endpoint = Endpoint(name="simulated", base_url=server.base_url, api_key=None)
             with Client(endpoint, record=CallStore(database, run_id), concurrency=16) as client:
@@ -358,33 +347,46 @@ def test_the_record_agrees_with_the_bill_of_a_faulty_endpoint(tmp_path: Path) ->
     assert first.repeated == 0
 
 
-def test_one_reply_that_cannot_be_stored_spoils_no_other(tmp_path):
+def test_a_text_that_a_server_cannot_hold_spoils_no_reply(database: Database) -> None:
+    """A zero byte in what an endpoint says of itself or of an error; texts of replies and requests hold any."""
+    record = CallStore(database, "run")
+    send(record, 1)
+    reply_to(record, 1, Completion(text="a\0b", model_returned="m\0", fingerprint="f\0"))
+    send(record, 2)
+    record.failed(key(2), FailedCall(message="no\0")).result()
+    found = record.lookup([key(1), key(2)])
+    answer = found[key(1)]
+    assert isinstance(answer, Completion)
+    assert answer.text == "a\0b"
+    assert isinstance(found[key(2)], FailedCall)
+
+
+def test_one_reply_that_cannot_be_stored_spoils_no_other(database: Database) -> None:
     """A number that no column holds, among replies of one commit: it is told, and the others are kept."""
-    with Workspace(tmp_path) as workspace:
-        record = CallStore(workspace.database, "run")
-        requests = [Request(messages=(Message("user", f"row {i}"),)) for i in range(9)]
-        keys = [request.key(endpoint="http://e/v1", model="m") for request in requests]
-        for future in [record.sent(key, reserved_cost=None, reserved_tokens=1) for key in keys]:
-            future.result()
-        replies = [Completion(text=f"{i}", tokens_in=2**70 if i == 4 else i) for i in range(9)]
-        kept = [
-            record.done(key, reply, request=request, endpoint="http://e/v1", model="m")
-            for key, reply, request in zip(keys, replies, requests, strict=True)
-        ]
-        assert kept[4].exception() is not None
-        assert sorted(record.lookup(keys)) == sorted(key for key in keys if key != keys[4])
-        assert record.spending().in_doubt_tokens == 1
+    record = CallStore(database, "run")
+    requests = [Request(messages=(Message("user", f"row {i}"),)) for i in range(9)]
+    keys = [request.key(endpoint="http://e/v1", model="m") for request in requests]
+    for future in [record.sent(key, reserved_cost=None, reserved_tokens=1) for key in keys]:
+        future.result()
+    replies = [Completion(text=f"{i}", tokens_in=2**70 if i == 4 else i) for i in range(9)]
+    kept = [
+        record.done(key, reply, request=request, endpoint="http://e/v1", model="m")
+        for key, reply, request in zip(keys, replies, requests, strict=True)
+    ]
+    assert kept[4].exception() is not None
+    assert sorted(record.lookup(keys)) == sorted(key for key in keys if key != keys[4])
+    assert record.spending().in_doubt_tokens == 1
 
 
-def test_a_reply_is_kept_although_another_session_entered_its_attempt(tmp_path):
+def test_a_reply_is_kept_although_another_session_entered_its_attempt(store: Store) -> None:
     """As for a batch that comes back after days: the attempt is found by its call."""
     request = Request(messages=(Message("user", "row"),))
     key = request.key(endpoint="http://e/v1", model="m")
-    with Workspace(tmp_path) as workspace:
-        first = CallStore(workspace.database, "run")
+    with store.open() as database:
+        first = CallStore(database, "run")
         first.sent(key, reserved_cost=None, reserved_tokens=1).result()
-    with Workspace(tmp_path) as workspace:
-        second = CallStore(workspace.database, "run")
+    with store.open() as database:
+        second = CallStore(database, "run")
         late = Completion(text="late", tokens_in=3)
         second.done(key, late, request=request, endpoint="http://e/v1", model="m").result()
         assert second.summary().done == 1
@@ -393,9 +395,9 @@ def test_a_reply_is_kept_although_another_session_entered_its_attempt(tmp_path):
 
 def test_calls_of_a_workspace_from_before_frames_are_all_there(tmp_path: Path) -> None:
     """Format 3, which wrote a request with its attempt: answers, doubts and whole requests come through the upgrade."""
-    old = Database(tmp_path / "j.db", migrations=MIGRATIONS[:3])
+    old = SqliteDatabase(tmp_path / "j.db", migrations=MIGRATIONS[:3])
 
-    def fill(connection: sqlite3.Connection) -> None:
+    def fill(connection: Connection) -> None:
         for number, state in ((1, "done"), (2, "sent"), (3, "failed")):
             body = json.dumps({"endpoint": ENDPOINT, "model": MODEL, **request(number).body()}).encode()
             values = (number, key(number), body, state)
@@ -416,7 +418,7 @@ def test_calls_of_a_workspace_from_before_frames_are_all_there(tmp_path: Path) -
 
     old.submit(fill).result()
     old.close()
-    with Database(tmp_path / "j.db") as database:
+    with SqliteDatabase(tmp_path / "j.db") as database:
         store = CallStore(database, "run-1")
         assert set(store.lookup([key(i) for i in (1, 2, 3)])) == {key(1)}
         summary = store.summary()

@@ -2,26 +2,21 @@
 
 import os
 import re
-import sqlite3
 from pathlib import Path
 
 import pytest
 
 from judgewright.judges import InputError, WorkspaceError
-from judgewright.runs.store import Database, RunJournal, create_run, get_run, list_runs, set_state
+from judgewright.runs.store import RunJournal, create_run, get_run, list_runs, set_state
 
 from ...optimize.in_memory import MemoryJournal
+from ..postgres_server import PostgresServer
+from .stores import PostgresStore, SqliteStore, Store
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """Where the workspace of a test lies."""
-    return tmp_path / "w" / "judgewright.db"
-
-
-def test_a_run_is_created_running_and_ends_as_said(path: Path) -> None:
+def test_a_run_is_created_running_and_ends_as_said(store: Store) -> None:
     """Its configuration comes back; its state is the last one set."""
-    with Database(path) as database:
+    with store.open() as database:
         run_id = create_run(database, "optimize", {"judge": "groundedness", "steps": 15})
         made = get_run(database, run_id)
         assert (made.kind, made.state, made.config) == ("optimize", "running", {"judge": "groundedness", "steps": 15})
@@ -32,9 +27,9 @@ def test_a_run_is_created_running_and_ends_as_said(path: Path) -> None:
     assert ended.updated >= made.updated
 
 
-def test_run_ids_are_names_that_sort_by_time(path: Path) -> None:
+def test_run_ids_are_names_that_sort_by_time(store: Store) -> None:
     """Each is fit for a file name, and the list is in order of creation."""
-    with Database(path) as database:
+    with store.open() as database:
         made = [create_run(database, "bench", {}) for _ in range(5)]
         listed = [run.run_id for run in list_runs(database)]
     assert listed == made
@@ -42,9 +37,9 @@ def test_run_ids_are_names_that_sort_by_time(path: Path) -> None:
     assert sorted(made, key=lambda run_id: run_id[:15]) == made
 
 
-def test_an_unknown_run_is_named(path: Path) -> None:
+def test_an_unknown_run_is_named(store: Store) -> None:
     """Reading, setting and opening say which run there is not."""
-    with Database(path) as database:
+    with store.open() as database:
         for act in (
             lambda: get_run(database, "nope"),
             lambda: set_state(database, "nope", "done"),
@@ -54,11 +49,11 @@ def test_an_unknown_run_is_named(path: Path) -> None:
                 act()
 
 
-def test_a_configuration_must_be_json(path: Path) -> None:
+def test_a_configuration_must_be_json(store: Store) -> None:
     """What cannot be read again is refused before the run exists."""
-    with Database(path) as database:
+    with store.open() as database:
         with pytest.raises(InputError, match="'bench'"):
-            create_run(database, "bench", {"path": path})
+            create_run(database, "bench", {"path": Path("rows.jsonl")})
         assert list_runs(database) == ()
 
 
@@ -69,19 +64,19 @@ def walk(journal: RunJournal | MemoryJournal, seconds: float, *, steps: int = 3,
         journal.record("step", {"n": step, "f1": f1, "volatile": {"seconds": seconds}})
 
 
-def test_a_walk_interrupted_and_resumed_has_the_journal_of_an_undisturbed_one(path: Path) -> None:
+def test_a_walk_interrupted_and_resumed_has_the_journal_of_an_undisturbed_one(store: Store) -> None:
     """Two sittings in two openings of the file give the events of one; nothing is written twice."""
     whole = MemoryJournal()
     walk(whole, 1.0)
-    with Database(path) as database:
+    with store.open() as database:
         run_id = create_run(database, "optimize", {})
         walk(RunJournal(database, run_id), 1.0, steps=1)
-    with Database(path) as database:
+    with store.open() as database:
         journal = RunJournal(database, run_id)
         assert len(journal.events()) == 2
         walk(journal, 99.0)
         assert len(journal.events()) == 4
-    with Database(path) as database:
+    with store.open() as database:
         kept = RunJournal(database, run_id).events()
     assert [(e.seq, e.kind, e.payload["volatile"] if e.seq else None) for e in kept] == [
         (0, "split", None),
@@ -93,9 +88,10 @@ def test_a_walk_interrupted_and_resumed_has_the_journal_of_an_undisturbed_one(pa
     assert kept[0].payload == whole.events()[0].payload
 
 
-def test_replaying_does_not_need_the_writers_lock(path: Path) -> None:
-    """A walk over recorded events alone only reads."""
-    with Database(path) as writer, Database(path) as reader:
+def test_replaying_does_not_need_the_writers_lock(tmp_path: Path) -> None:
+    """A walk over recorded events alone only reads, where one process writes at a time."""
+    store = SqliteStore(tmp_path)
+    with store.open() as writer, store.open() as reader:
         run_id = create_run(writer, "optimize", {})
         walk(RunJournal(writer, run_id), 1.0)
         journal = RunJournal(reader, run_id)
@@ -104,9 +100,21 @@ def test_replaying_does_not_need_the_writers_lock(path: Path) -> None:
             journal.record("decision", {})
 
 
-def test_a_diverging_run_is_stopped_and_writes_nothing(path: Path) -> None:
+def test_two_who_write_one_journal_at_once_leave_it_whole(postgres: PostgresServer, tmp_path: Path) -> None:
+    """Where many may write, the second to write an event is refused, and the chain is the first one's."""
+    store = PostgresStore(postgres, tmp_path)
+    with store.open() as one, store.open() as two:
+        run_id = create_run(one, "optimize", {})
+        first, second = RunJournal(one, run_id), RunJournal(two, run_id)
+        walk(first, 1.0)
+        with pytest.raises(WorkspaceError, match=r"event_pkey"):
+            walk(second, 2.0)
+        assert RunJournal(two, run_id).events() == first.events()
+
+
+def test_a_diverging_run_is_stopped_and_writes_nothing(store: Store) -> None:
     """The message names the event and the field; the journal is as it was."""
-    with Database(path) as database:
+    with store.open() as database:
         run_id = create_run(database, "optimize", {})
         walk(RunJournal(database, run_id), 1.0)
         with pytest.raises(WorkspaceError, match=r"resumed run diverged at event 1 \(step\): f1 was 0.5, now 0.75"):
@@ -114,9 +122,9 @@ def test_a_diverging_run_is_stopped_and_writes_nothing(path: Path) -> None:
         assert len(RunJournal(database, run_id).events()) == 4
 
 
-def test_journals_of_two_runs_are_apart(path: Path) -> None:
+def test_journals_of_two_runs_are_apart(store: Store) -> None:
     """Each run has its own positions."""
-    with Database(path) as database:
+    with store.open() as database:
         one, two = (RunJournal(database, create_run(database, "optimize", {})) for _ in range(2))
         one.record("split", {"n": 1})
         two.record("split", {"n": 2})
@@ -135,13 +143,11 @@ def test_journals_of_two_runs_are_apart(path: Path) -> None:
         "DELETE FROM event WHERE seq = 1; UPDATE event SET seq = seq - 1 WHERE seq > 1",
     ],
 )
-def test_an_edited_or_removed_event_shows(path: Path, tampering: str) -> None:
+def test_an_edited_or_removed_event_shows(store: Store, tampering: str) -> None:
     """Opening the journal walks the chain of hashes."""
-    with Database(path) as database:
+    with store.open() as database:
         run_id = create_run(database, "optimize", {})
         walk(RunJournal(database, run_id), 1.0)
-    with sqlite3.connect(path) as other:
-        other.executescript(tampering)
-    other.close()
-    with Database(path) as database, pytest.raises(WorkspaceError, match="edited or removed"):
+    store.edit(tampering)
+    with store.open() as database, pytest.raises(WorkspaceError, match="edited or removed"):
         RunJournal(database, run_id)

@@ -3,10 +3,9 @@
 import hashlib
 import json
 import signal
-import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -17,21 +16,11 @@ from judgewright.judges import BINARY, Dataset, InputError, Row, WorkspaceError
 from judgewright.optimize.holdout import RowFingerprints
 from judgewright.optimize.holdout.ledger import LookOutcome, alpha_of_look
 from judgewright.runs.store import MIGRATIONS, Database, HoldoutLedger
+from judgewright.runs.store.connection import Connection
 
 from ...optimize.in_memory import MemoryLedger
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """Where the workspace of a test lies."""
-    return tmp_path / "w" / "judgewright.db"
-
-
-@pytest.fixture
-def database(path: Path) -> Iterator[Database]:
-    """An open workspace database."""
-    with Database(path) as opened:
-        yield opened
+from ..postgres_server import PostgresServer
+from .stores import OPENING, PostgresStore, SqliteStore, Store
 
 
 def fill(ledger: HoldoutLedger) -> None:
@@ -40,6 +29,18 @@ def fill(ledger: HoldoutLedger) -> None:
         look = ledger.begin(holdout, run_id="run", before="0", after=after)
         ledger.conclude(look, outcome=outcome, reason="because")
     ledger.begin("h", run_id="run", before="2", after="3")
+
+
+def anew(database: Database, *, max_looks: int = 20) -> HoldoutLedger:
+    """Return a ledger whose entries are gone."""
+
+    def clear(connection: Connection) -> None:
+        for table in ("ledger", "ledger_head", "known_rows", "row_prints"):
+            connection.execute(f"DELETE FROM {table}")
+
+    database.submit(clear).result()
+    database.head_file.unlink(missing_ok=True)
+    return HoldoutLedger(database, max_looks=max_looks)
 
 
 Step = tuple[str, str, int, LookOutcome | None]
@@ -56,31 +57,29 @@ STEPS = st.lists(
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(steps=STEPS)
-def test_it_decides_as_the_ledger_in_memory_does(tmp_path_factory: pytest.TempPathFactory, steps: list[Step]) -> None:
+def test_it_decides_as_the_ledger_in_memory_does(database: Database, steps: list[Step]) -> None:
     """Whatever is begun and concluded, both give the same looks, the same refusals and the same records."""
-    memory = MemoryLedger(max_looks=3)
-    with Database(tmp_path_factory.mktemp("ledger") / "j.db") as database:
-        kept = HoldoutLedger(database, max_looks=3)
-        for holdout, run_id, after, outcome in steps:
-            results: list[object] = []
-            for ledger in (memory, kept):
-                try:
-                    look = ledger.begin(holdout, run_id=run_id, before="0", after=str(after))
-                    results.append(look)
-                    if outcome is not None:
-                        ledger.conclude(look, outcome=outcome, reason="because")
-                except (InputError, WorkspaceError) as error:
-                    results.append(str(error))
-            assert results[: len(results) // 2] == results[len(results) // 2 :]
-        assert [kept.looks(h) for h in "hk"] == [memory.looks(h) for h in "hk"]
-        kept.verify()
+    memory, kept = MemoryLedger(max_looks=3), anew(database, max_looks=3)
+    for holdout, run_id, after, outcome in steps:
+        results: list[object] = []
+        for ledger in (memory, kept):
+            try:
+                look = ledger.begin(holdout, run_id=run_id, before="0", after=str(after))
+                results.append(look)
+                if outcome is not None:
+                    ledger.conclude(look, outcome=outcome, reason="because")
+            except (InputError, WorkspaceError) as error:
+                results.append(str(error))
+        assert results[: len(results) // 2] == results[len(results) // 2 :]
+    assert [kept.looks(h) for h in "hk"] == [memory.looks(h) for h in "hk"]
+    kept.verify()
 
 
-def test_looks_survive_the_process(path: Path) -> None:
+def test_looks_survive_the_process(store: Store) -> None:
     """Another opening goes on counting, and the same run resumes its look."""
-    with Database(path) as database:
+    with store.open() as database:
         fill(HoldoutLedger(database))
-    with Database(path) as database:
+    with store.open() as database:
         ledger = HoldoutLedger(database)
         assert ledger.verify() == 7
         resumed = ledger.begin("h", run_id="run", before="2", after="3")
@@ -104,22 +103,21 @@ def test_a_spent_holdout_asks_for_fresh_labels(database: Database) -> None:
     assert ledger.verify() == 20
 
 
-def test_a_look_is_on_disk_before_begin_returns(path: Path) -> None:
+def test_a_look_is_on_disk_before_begin_returns(store: Store) -> None:
     """A process killed right after `begin` has spent its look."""
-    script = (
-        "import sys; from pathlib import Path\n"
-        "from judgewright.runs.store.database import Database\n"
-        "from judgewright.runs.store.ledger import HoldoutLedger\n"
-        "d = Database(Path(sys.argv[1])); HoldoutLedger(d).begin('h', run_id='killed', before='a', after='b')\n"
-        "print('begun', flush=True); sys.stdin.readline()"
-    )
-    command = [sys.executable, "-c", script, str(path)]
+    script = f"""{OPENING}
+from judgewright.runs.store import HoldoutLedger
+HoldoutLedger(opened()).begin('h', run_id='killed', before='a', after='b')
+print('begun', flush=True); sys.stdin.readline()
+"""
+    store.open().close()
+    command = [sys.executable, "-c", script, *store.words]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "begun\n"
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    with Database(path) as database:
+    with store.open() as database:
         ledger = HoldoutLedger(database)
         assert ledger.begin("h", run_id="other", before="a", after="b").number == 2
         assert ledger.begin("h", run_id="killed", before="a", after="b").number == 1
@@ -136,44 +134,42 @@ PARTS = st.tuples(st.integers(0, 30), st.integers(0, 30)).map(lambda ends: known
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
-def test_it_remembers_rows_as_the_ledger_in_memory_does(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
+def test_it_remembers_rows_as_the_ledger_in_memory_does(database: Database, data: st.DataObject) -> None:
     """Whatever runs open and seal, both refuse and count alike."""
-    memory = MemoryLedger()
-    with Database(tmp_path_factory.mktemp("ledger") / "j.db") as database:
-        kept = HoldoutLedger(database)
-        for i in range(data.draw(st.integers(1, 5))):
-            opened, sealed, allow = data.draw(PARTS), {f"h{i}": data.draw(PARTS)}, data.draw(st.booleans())
-            found: list[object] = []
-            for ledger in (memory, kept):
-                try:
-                    found.append(ledger.remember(f"run {i}", open=opened, sealed=sealed, allow_opened=allow))
-                except InputError as error:
-                    found.append(str(error))
-                found.append(ledger.begin(f"h{i}", run_id=f"run {i}", before="a", after=str(i)))
-            assert found[:2] == found[2:]
-        kept.verify()
+    memory, kept = MemoryLedger(), anew(database)
+    for i in range(data.draw(st.integers(1, 5))):
+        opened, sealed, allow = data.draw(PARTS), {f"h{i}": data.draw(PARTS)}, data.draw(st.booleans())
+        found: list[object] = []
+        for ledger in (memory, kept):
+            try:
+                found.append(ledger.remember(f"run {i}", open=opened, sealed=sealed, allow_opened=allow))
+            except InputError as error:
+                found.append(str(error))
+            found.append(ledger.begin(f"h{i}", run_id=f"run {i}", before="a", after=str(i)))
+        assert found[:2] == found[2:]
+    kept.verify()
 
 
-def test_rows_are_remembered_by_another_opening_and_stored_once(path: Path) -> None:
+def test_rows_are_remembered_by_another_opening_and_stored_once(store: Store) -> None:
     """The keys of the same rows stand once; a later process refuses what an earlier one opened."""
-    with Database(path) as database:
+    with store.open() as database:
         ledger = HoldoutLedger(database)
         for run in ("one", "two"):
             ledger.remember(run, open=known(0, 50), sealed={"h": known(50, 80)})
         assert database.read("SELECT count(*) FROM known_rows") == [(2,)]
-    with Database(path) as database, pytest.raises(InputError, match="10 of the 20 sealed rows"):
+    with store.open() as database, pytest.raises(InputError, match="10 of the 20 sealed rows"):
         HoldoutLedger(database).remember("three", open=RowFingerprints(), sealed={"k": known(40, 60)})
-    with Database(path) as database:
+    with store.open() as database:
         assert HoldoutLedger(database).verify() == 2
 
 
-def test_no_text_of_a_row_reaches_the_file(path: Path) -> None:
+def test_no_text_of_a_row_is_kept(store: Store) -> None:
     """Rows are remembered by hashes alone."""
-    with Database(path) as database:
+    with store.open() as database:
         HoldoutLedger(database).remember("one", open=known(0, 5), sealed={"h": known(5, 9)})
-    assert b"text of row" not in b"".join(file.read_bytes() for file in path.parent.iterdir())
+        version = database.read("SELECT entry_json FROM ledger")[0][0][:40].encode()
+    assert store.holds(version)
+    assert not store.holds(b"text of row")
 
 
 @pytest.mark.parametrize(
@@ -185,14 +181,14 @@ def test_no_text_of_a_row_reaches_the_file(path: Path) -> None:
         "DELETE FROM ledger WHERE seq = 1",
     ],
 )
-def test_forgetting_rows_shows(path: Path, tampering: str) -> None:
+def test_forgetting_rows_shows(store: Store, tampering: str) -> None:
     """Keys emptied or deleted, or the entry that names them edited: no further look is given."""
-    with Database(path) as database:
+    with store.open() as database:
         ledger = HoldoutLedger(database)
         ledger.remember("one", open=known(0, 5), sealed={"h": known(5, 9)})
         ledger.begin("h", run_id="one", before="a", after="b")
-    edit(path, tampering)
-    with Database(path) as database:
+    store.edit(tampering)
+    with store.open() as database:
         ledger = HoldoutLedger(database)
         with pytest.raises(WorkspaceError, match="tampered"):
             ledger.verify()
@@ -200,9 +196,9 @@ def test_forgetting_rows_shows(path: Path, tampering: str) -> None:
             ledger.begin("h", run_id="two", before="a", after="c")
 
 
-def test_looks_of_the_format_before_are_read(path: Path) -> None:
+def test_looks_of_the_format_before_are_read(store: Store) -> None:
     """A workspace of an earlier Judgewright is upgraded; its looks, which lack the later fields, go on counting."""
-    with Database(path, migrations=MIGRATIONS[:1]) as database:
+    with store.open(migrations=MIGRATIONS[:1]) as database:
         old = {
             "after": "b",
             "alpha": 0.03,
@@ -216,25 +212,16 @@ def test_looks_of_the_format_before_are_read(path: Path) -> None:
         start = hashlib.blake2b(b"judgewright ledger", digest_size=32).digest()
         link = hashlib.blake2b(start + json.dumps([1, "h", content]).encode(), digest_size=32).digest()
 
-        def enter(connection: sqlite3.Connection) -> None:
+        def enter(connection: Connection) -> None:
             connection.execute("INSERT INTO ledger VALUES (1, 'h', ?, ?)", (content, link))
             connection.execute("INSERT INTO ledger_head VALUES (1, 1, ?)", (link,))
 
         database.submit(enter).result()
-    with Database(path) as database:
+    with store.open() as database:
         ledger = HoldoutLedger(database)
         assert ledger.begin("h", run_id="r", before="a", after="b").number == 1
         assert ledger.begin("h", run_id="new", before="a", after="b").number == 2
         assert ledger.verify() == 2
-
-
-def edit(path: Path, script: str) -> None:
-    """Change the file behind the ledger's back."""
-    with sqlite3.connect(path) as other:
-        before = "\n".join(other.iterdump())
-        other.executescript(script)
-        assert "\n".join(other.iterdump()) != before, "the tampering has changed nothing"
-    other.close()
 
 
 LAST = "DELETE FROM ledger WHERE seq = (SELECT max(seq) FROM ledger);"
@@ -254,12 +241,12 @@ TAMPERINGS = {
 
 
 @pytest.mark.parametrize("tampering", TAMPERINGS.values(), ids=TAMPERINGS.keys())
-def test_tampering_shows(path: Path, tampering: str) -> None:
+def test_tampering_shows(store: Store, tampering: str) -> None:
     """Verification fails, and no further look is given."""
-    with Database(path) as database:
+    with store.open() as database:
         fill(HoldoutLedger(database))
-    edit(path, tampering)
-    with Database(path) as database:
+    store.edit(tampering)
+    with store.open() as database:
         ledger = HoldoutLedger(database)
         with pytest.raises(WorkspaceError, match="tampered"):
             ledger.verify()
@@ -268,11 +255,12 @@ def test_tampering_shows(path: Path, tampering: str) -> None:
 
 
 @pytest.mark.parametrize("content", [None, "", "6 00", "nonsense"])
-def test_a_lost_or_edited_head_file_shows(path: Path, content: str | None) -> None:
-    """The file beside the database belongs to it."""
-    with Database(path) as database:
+def test_a_lost_or_edited_head_file_shows(tmp_path: Path, content: str | None) -> None:
+    """The file beside a database file belongs to it."""
+    store = SqliteStore(tmp_path)
+    with store.open() as database:
         fill(HoldoutLedger(database))
-        head = path.with_name("ledger.head")
+        head = database.head_file
         if content is None:
             head.unlink()
         else:
@@ -281,10 +269,10 @@ def test_a_lost_or_edited_head_file_shows(path: Path, content: str | None) -> No
             HoldoutLedger(database).verify()
 
 
-def test_a_crash_between_commit_and_head_file_is_mended(path: Path) -> None:
+def test_a_crash_between_commit_and_head_file_is_mended(store: Store) -> None:
     """The file may be one entry behind; the next call brings it up to date."""
-    head = path.with_name("ledger.head")
-    with Database(path) as database:
+    with store.open() as database:
+        head = database.head_file
         ledger = HoldoutLedger(database)
         for after in "bcd":
             before = head.read_bytes() if head.exists() else None
@@ -299,10 +287,58 @@ def test_a_crash_between_commit_and_head_file_is_mended(path: Path) -> None:
         assert ledger.verify() == 3
 
 
-def test_a_workspace_begun_anew_does_not_forget_its_looks(path: Path) -> None:
+def test_a_workspace_begun_anew_does_not_forget_its_looks(tmp_path: Path) -> None:
     """Deleting the database alone does not restore what was spent."""
-    with Database(path) as database:
+    store = SqliteStore(tmp_path)
+    with store.open() as database:
         fill(HoldoutLedger(database))
-    path.unlink()
-    with Database(path) as database, pytest.raises(WorkspaceError, match="tampered"):
+    store.path.unlink()
+    with store.open() as database, pytest.raises(WorkspaceError, match="tampered"):
         HoldoutLedger(database).begin("h", run_id="run", before="a", after="b")
+
+
+@pytest.mark.parametrize("content", ["", "nonsense", "3 00", "9 00"])
+def test_a_head_file_that_does_not_fit_a_servers_ledger_shows(
+    postgres: PostgresServer, tmp_path: Path, content: str
+) -> None:
+    """Each machine remembers the end that it saw last: a ledger that was cut off or exchanged shows there."""
+    store = PostgresStore(postgres, tmp_path)
+    with store.open() as database:
+        fill(HoldoutLedger(database))
+        database.head_file.write_text(content)
+        with pytest.raises(WorkspaceError, match="tampered"):
+            HoldoutLedger(database).verify()
+
+
+def test_a_machine_that_was_away_finds_the_looks_of_others(postgres: PostgresServer, tmp_path: Path) -> None:
+    """Any number of entries behind is no tampering where others write, and an entry taken away is."""
+    store = PostgresStore(postgres, tmp_path)
+    with store.open() as database:
+        look = HoldoutLedger(database).begin("h", run_id="mine", before="a", after="b")
+        mine = database.head_file.read_bytes()
+        fill(HoldoutLedger(database))
+        database.head_file.write_bytes(mine)
+        assert HoldoutLedger(database).begin("h", run_id="mine", before="a", after="b") == look
+        assert database.head_file.read_bytes() != mine
+    store.edit(LAST + "UPDATE ledger_head SET entries = 7, hash = (SELECT hash FROM ledger WHERE seq = 7)")
+    with store.open() as database, pytest.raises(WorkspaceError, match="tampered"):
+        HoldoutLedger(database).verify()
+
+
+def test_looks_that_are_begun_at_once_are_numbered_one_after_the_other(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    """Four that write on connections of their own: every look has its number, and the chain is whole."""
+    store = PostgresStore(postgres, tmp_path)
+    store.open().close()
+
+    def look(who: int) -> list[int]:
+        with store.open() as database:
+            ledger = HoldoutLedger(database, max_looks=99)
+            return [ledger.begin("h", run_id=f"{who}", before="a", after=f"{i}").number for i in range(8)]
+
+    with ThreadPoolExecutor(4) as pool:
+        numbers = [number for numbers in pool.map(look, range(4)) for number in numbers]
+    assert sorted(numbers) == list(range(1, 33))
+    with store.open() as database:
+        assert HoldoutLedger(database).verify() == 32

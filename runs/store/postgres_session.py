@@ -1,0 +1,225 @@
+"""One connection to a PostgreSQL, which takes the statements that SQLite takes; and how long to wait for a server."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import socket
+import threading
+import time
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import psycopg
+from psycopg.adapt import Loader
+
+from ...judges import WorkspaceError
+from ..config.postgres_address import PostgresAddress
+from .connection import Cursor
+from .database import Holder
+
+OLDEST = 130000
+"""The oldest server, as it numbers its versions: it can say whether a transaction was committed."""
+_LOOK = 5.0
+"""Seconds between two looks at a server that was given up."""
+_NAME = re.compile(r"judgewright (\d+) (.*)")
+_AWAY = ("57P01", "57P02", "57P03", "53300")
+"""It shuts down, crashed, starts up, or has no connection left; what fails without a code is the connection itself."""
+_AGAIN = ("40001", "40P01")
+"""The transaction stood in another one's way; the same again may pass."""
+
+
+class Session:
+    """A connection; it takes statements with question marks, as `Connection` says.
+
+    Raises:
+        psycopg.Error: The server cannot be reached, or does not let us in.
+        WorkspaceError: It is too old, or does not store UTF-8.
+    """
+
+    def __init__(self, address: PostgresAddress, *, reading: bool) -> None:
+        self._reading = reading
+        self.name = f"judgewright {os.getpid()} {socket.gethostname()[:30]}"
+        # Without them a connection that a router has forgotten would hold its claims, or be waited for, for hours.
+        alive = {"keepalives_idle": 20, "keepalives_interval": 5, "keepalives_count": 4, "tcp_user_timeout": 40_000}
+        self._connection = psycopg.connect(
+            **{**alive, **address.connecting},  # type: ignore[arg-type]  # all are libpq's own
+            autocommit=True,
+            application_name=self.name,
+            client_encoding="utf8",
+        )
+        info = self._connection.info
+        if info.server_version < OLDEST or info.parameter_status("server_encoding") != "UTF8":
+            self.close()
+            raise WorkspaceError(
+                f"{address} is PostgreSQL {info.server_version // 10000} with encoding "
+                f"{info.parameter_status('server_encoding')}",
+                hint="a workspace needs PostgreSQL 13 or newer, and a database with ENCODING 'UTF8'",
+            )
+        self.pid = info.backend_pid
+        self._connection.adapters.register_loader("numeric", _WholeNumber)
+        self.script("SET tcp_keepalives_idle = 20; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 4")
+        if reading:
+            self.script("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
+
+    def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Cursor:  # Any: SQL values
+        """Run one statement."""
+        values = [int(value) if isinstance(value, bool) else value for value in parameters]
+        return self._connection.execute(_translated(sql), values)
+
+    def script(self, sql: str) -> None:
+        """Run several statements without values, which are one message to the server."""
+        self._connection.execute(sql.encode())
+
+    def begin(self) -> str:
+        """Begin a transaction and its first savepoint, and return the number that the server knows it by."""
+        cursor = self._connection.execute("BEGIN; SELECT pg_current_xact_id(); SAVEPOINT item")
+        cursor.nextset()
+        row = cursor.fetchone()
+        assert row is not None
+        return str(row[0])
+
+    def was_committed(self, number: str) -> bool:
+        """Whether a transaction was, waiting while it is about to be; False where this server does not know it."""
+        while True:
+            try:
+                row = self._connection.execute("SELECT pg_xact_status(%s::text::xid8)", (number,)).fetchone()
+            except psycopg.errors.InvalidParameterValue:
+                return False
+            if row is None or row[0] != "in progress":
+                return row is not None and row[0] == "committed"
+            time.sleep(0.1)
+
+    def close(self) -> None:
+        """Close the connection; what it had claimed is free when this returns, unless the connection was lost."""
+        with contextlib.suppress(psycopg.Error):
+            if not self._reading:
+                self.script("SELECT pg_advisory_unlock_all()")
+        self._connection.close()
+
+
+class _WholeNumber(Loader):
+    """Sums of whole numbers come as `numeric`, and are read as the numbers that SQLite gives."""
+
+    def load(self, data: bytes | bytearray | memoryview) -> int | float:
+        text = bytes(data).decode()
+        return int(text) if text.lstrip("-").isdecimal() else float(text)
+
+
+@lru_cache(maxsize=512)
+def _translated(sql: str) -> bytes:
+    return sql.replace("%", "%%").replace("?", "%s").encode()
+
+
+def lock_of(what: str) -> tuple[str, tuple[str]]:
+    """Return the number of an advisory lock as a term of SQL, and its value; schemas of one database have their own."""
+    return "hashtextextended(current_schema() || '/' || CAST(? AS TEXT), 0)", (what,)
+
+
+def holder_of(name: str | None) -> Holder:
+    """Return the process whose connection has a name that `Session` gave it."""
+    found = _NAME.fullmatch(name or "")
+    return Holder(pid=int(found[1]), host=found[2]) if found else Holder(pid=None, host="")
+
+
+def is_away(error: psycopg.Error) -> bool:
+    """Whether the server could not be asked, so that asking again may help."""
+    code = error.sqlstate
+    connection = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+    return connection and (code is None or code in _AWAY or code.startswith("08"))
+
+
+def is_worth_repeating(error: psycopg.Error) -> bool:
+    """Whether a transaction failed only because of another one."""
+    return error.sqlstate in _AGAIN
+
+
+class Patience:
+    """For how long a server that has answered before is waited for; shared by all that ask it.
+
+    Args:
+        name: Of the server.
+        seconds: From its first silence on.
+        on_wait: Told once each time that it begins to be waited for.
+    """
+
+    def __init__(self, name: str, seconds: float, on_wait: Callable[[str], None] | None = None) -> None:
+        self._name, self._seconds, self._on_wait = name, seconds, on_wait
+        self._lock = threading.Lock()
+        self._since: float | None = None
+        self._looked = 0.0
+        self._pause = 0.05
+
+    def answered(self) -> None:
+        """Take note that the server answers."""
+        if self._since is not None:
+            with self._lock:
+                self._since, self._pause = None, 0.05
+
+    def wait(self, error: psycopg.Error) -> None:
+        """Wait a little before it is asked again.
+
+        Raises:
+            WorkspaceError: It has been away for too long.
+        """
+        with self._lock:
+            at = time.monotonic()
+            first = self._since is None
+            if self._since is None:
+                self._since = at
+            if at - self._since > self._seconds:
+                self._looked = at
+                raise self._given_up(first_line(error))
+            self._pause = min(1.0, self._pause * 2)
+            pause = self._pause
+        if first and self._on_wait is not None:
+            self._on_wait(f"{self._name}, which does not answer (for up to {self._seconds:g} s)")
+        time.sleep(pause)
+
+    def require_hope(self) -> None:
+        """Refuse to ask a server again that was given up a moment ago: each try may take seconds.
+
+        Raises:
+            WorkspaceError: It was.
+        """
+        with self._lock:
+            since, at = self._since, time.monotonic()
+            if since is not None and at - since > self._seconds and at - self._looked < _LOOK:
+                raise self._given_up("it was asked a moment ago")
+
+    def _given_up(self, why: str) -> WorkspaceError:
+        return WorkspaceError(
+            f"{self._name} has not answered for {self._seconds:g} s: {why}",
+            hint="what was committed is kept; once it answers, give the command again or `judgewright runs resume`",
+        )
+
+
+def first_line(error: psycopg.Error) -> str:
+    """Return what an error says, without the values of a row."""
+    lines = (error.diag.message_primary or str(error)).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+def explain(name: str, error: psycopg.Error) -> WorkspaceError:
+    """Say an error of the server's in our words; the one place where that is done."""
+    code = error.sqlstate or ""
+    said, hint = next((words for start, words in _WORDS.items() if code.startswith(start)), ("cannot be used", None))
+    if not code and isinstance(error, psycopg.OperationalError):
+        said, hint = "cannot be reached", "look at its address, the user's rights, and the password in PGPASSWORD"
+    translated = WorkspaceError(f"{name} {said}: {first_line(error)}", hint=hint)
+    translated.__cause__ = error
+    return translated
+
+
+_WORDS: dict[str, tuple[str, str | None]] = {
+    "53100": ("could not be written, its disk is full", "free some space; everything committed is kept"),
+    "53300": ("has no connection left", "raise max_connections, or let fewer processes work at once"),
+    "28": ("does not let this user in", "look at the password in PGPASSWORD or ~/.pgpass, and at pg_hba.conf"),
+    "42501": ("does not allow this", "let the user own the database or a schema of its own"),
+    "3D000": ("cannot be reached", "make the database: createdb NAME"),
+    "25006": ("is read-only", "give the address of the server that takes writes"),
+    "XX001": ("is damaged", "put a backup in its place"),
+    "XX002": ("is damaged", "REINDEX, or put a backup in its place"),
+}
