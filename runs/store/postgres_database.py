@@ -15,12 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import psycopg
-
 from ...judges import WorkspaceError
 from ..config.postgres_address import PostgresAddress
 from .database import Database, Holder
-from .postgres_session import Patience, Session, explain, holder_of, is_away, lock_of
+from .postgres_session import Patience, ServerError, Session, holder_of, lock_of
 from .postgres_writing import Transactions, try_claim
 from .schema import MIGRATIONS, Migration, for_postgres
 from .writer import Writer
@@ -75,14 +73,11 @@ class PostgresDatabase(Database):
         Raises:
             WorkspaceError: The server cannot be reached.
         """
+        session = Session(address, reading=True)
         try:
-            session = Session(address, reading=True)
-            try:
-                return session.execute(_STATE).fetchone()[1]
-            finally:
-                session.close()
-        except psycopg.Error as error:
-            raise explain(str(address), error) from error
+            return session.execute(_STATE).fetchone()[1]
+        finally:
+            session.close()
 
     @property
     def head_file(self) -> Path:
@@ -126,11 +121,11 @@ class PostgresDatabase(Database):
                     self._patience.answered()
                     self._idle.append(session)
                     return rows
-                except psycopg.Error as error:
+                except ServerError as error:
                     if session is not None:
                         session.close()
-                    if not is_away(error):
-                        raise explain(self.name, error) from error
+                    if not error.away:
+                        raise
                     self._close_readers()
                     away = error
             self._patience.wait(away)
@@ -194,9 +189,6 @@ class PostgresDatabase(Database):
                 session.script("COMMIT")
             finally:
                 session.close()
-        except psycopg.Error as error:
-            self._close_readers()
-            raise explain(self.name, error) from error
         except WorkspaceError:
             self._close_readers()
             raise

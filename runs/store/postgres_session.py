@@ -8,17 +8,18 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import lru_cache
-from typing import Any
-
-import psycopg
-from psycopg.adapt import Loader
+from typing import TYPE_CHECKING, Any
 
 from ...judges import WorkspaceError
 from ..config.postgres_address import PostgresAddress
 from .connection import Cursor
 from .database import Holder
+
+if TYPE_CHECKING:
+    import psycopg
+    from psycopg.adapt import Loader
 
 OLDEST = 130000
 """The oldest server, as it numbers its versions: it can say whether a transaction was committed."""
@@ -31,35 +32,49 @@ _AGAIN = ("40001", "40P01")
 """The transaction stood in another one's way; the same again may pass."""
 
 
+class ServerError(WorkspaceError):
+    """What a server or the way to it answered, in our words, and whether asking again may help."""
+
+    code: str = ""
+    """Its SQLSTATE; empty where the connection itself failed."""
+    away: bool = False
+    """Whether it could not be asked: it is gone, or starts up."""
+    worth_repeating: bool = False
+    """Whether a transaction failed only because of another one."""
+
+
 class Session:
     """A connection; it takes statements with question marks, as `Connection` says.
 
     Raises:
-        psycopg.Error: The server cannot be reached, or does not let us in.
+        ServerError: The server cannot be reached, or does not let us in.
         WorkspaceError: It is too old, or does not store UTF-8.
     """
 
     def __init__(self, address: PostgresAddress, *, reading: bool) -> None:
-        self._reading = reading
+        import psycopg
+
+        self._address, self._reading, self._errors = address, reading, psycopg.Error
         self.name = f"judgewright {os.getpid()} {socket.gethostname()[:30]}"
         # Without them a connection that a router has forgotten would hold its claims, or be waited for, for hours.
         alive = {"keepalives_idle": 20, "keepalives_interval": 5, "keepalives_count": 4, "tcp_user_timeout": 40_000}
-        self._connection = psycopg.connect(
-            **{**alive, **address.connecting},  # type: ignore[arg-type]  # all are libpq's own
-            autocommit=True,
-            application_name=self.name,
-            client_encoding="utf8",
-        )
+        with self._translating():
+            self._connection = psycopg.connect(
+                **{**alive, **address.connecting},  # type: ignore[arg-type]  # all are libpq's own
+                autocommit=True,
+                application_name=self.name,
+                client_encoding="utf8",
+            )
         info = self._connection.info
         if info.server_version < OLDEST or info.parameter_status("server_encoding") != "UTF8":
-            self.close()
+            self._connection.close()
             raise WorkspaceError(
                 f"{address} is PostgreSQL {info.server_version // 10000} with encoding "
                 f"{info.parameter_status('server_encoding')}",
                 hint="a workspace needs PostgreSQL 13 or newer, and a database with ENCODING 'UTF8'",
             )
         self.pid = info.backend_pid
-        self._connection.adapters.register_loader("numeric", _WholeNumber)
+        self._connection.adapters.register_loader("numeric", _number_loader())
         self.script("SET tcp_keepalives_idle = 20; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 4")
         if reading:
             self.script("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
@@ -67,15 +82,18 @@ class Session:
     def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Cursor:  # Any: SQL values
         """Run one statement."""
         values = [int(value) if isinstance(value, bool) else value for value in parameters]
-        return self._connection.execute(_translated(sql), values)
+        with self._translating():
+            return self._connection.execute(_translated(sql), values)
 
     def script(self, sql: str) -> None:
         """Run several statements without values, which are one message to the server."""
-        self._connection.execute(sql.encode())
+        with self._translating():
+            self._connection.execute(sql.encode())
 
     def begin(self) -> str:
         """Begin a transaction and its first savepoint, and return the number that the server knows it by."""
-        cursor = self._connection.execute("BEGIN; SELECT pg_current_xact_id(); SAVEPOINT item")
+        with self._translating():
+            cursor = self._connection.execute("BEGIN; SELECT pg_current_xact_id(); SAVEPOINT item")
         cursor.nextset()
         row = cursor.fetchone()
         assert row is not None
@@ -85,27 +103,40 @@ class Session:
         """Whether a transaction was, waiting while it is about to be; False where this server does not know it."""
         while True:
             try:
-                row = self._connection.execute("SELECT pg_xact_status(%s::text::xid8)", (number,)).fetchone()
-            except psycopg.errors.InvalidParameterValue:
-                return False
-            if row is None or row[0] != "in progress":
-                return row is not None and row[0] == "committed"
+                status = self.execute("SELECT pg_xact_status(CAST(CAST(? AS TEXT) AS xid8))", (number,)).fetchone()[0]
+            except ServerError as error:
+                if error.code == "22023":  # a number that it has not come to
+                    return False
+                raise
+            if status != "in progress":
+                return status == "committed"
             time.sleep(0.1)
 
     def close(self) -> None:
         """Close the connection; what it had claimed is free when this returns, unless the connection was lost."""
-        with contextlib.suppress(psycopg.Error):
+        with contextlib.suppress(ServerError):
             if not self._reading:
                 self.script("SELECT pg_advisory_unlock_all()")
         self._connection.close()
 
+    @contextlib.contextmanager
+    def _translating(self) -> Generator[None]:
+        try:
+            yield
+        except self._errors as error:
+            raise _explain(str(self._address), error) from error
 
-class _WholeNumber(Loader):
+
+def _number_loader() -> type[Loader]:
     """Sums of whole numbers come as `numeric`, and are read as the numbers that SQLite gives."""
+    from psycopg.adapt import Loader
 
-    def load(self, data: bytes | bytearray | memoryview) -> int | float:
-        text = bytes(data).decode()
-        return int(text) if text.lstrip("-").isdecimal() else float(text)
+    class Number(Loader):
+        def load(self, data: bytes | bytearray | memoryview) -> int | float:
+            text = bytes(data).decode()
+            return int(text) if text.lstrip("-").isdecimal() else float(text)
+
+    return Number
 
 
 @lru_cache(maxsize=512)
@@ -122,18 +153,6 @@ def holder_of(name: str | None) -> Holder:
     """Return the process whose connection has a name that `Session` gave it."""
     found = _NAME.fullmatch(name or "")
     return Holder(pid=int(found[1]), host=found[2]) if found else Holder(pid=None, host="")
-
-
-def is_away(error: psycopg.Error) -> bool:
-    """Whether the server could not be asked, so that asking again may help."""
-    code = error.sqlstate
-    connection = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
-    return connection and (code is None or code in _AWAY or code.startswith("08"))
-
-
-def is_worth_repeating(error: psycopg.Error) -> bool:
-    """Whether a transaction failed only because of another one."""
-    return error.sqlstate in _AGAIN
 
 
 class Patience:
@@ -158,7 +177,7 @@ class Patience:
             with self._lock:
                 self._since, self._pause = None, 0.05
 
-    def wait(self, error: psycopg.Error) -> None:
+    def wait(self, error: ServerError) -> None:
         """Wait a little before it is asked again.
 
         Raises:
@@ -171,7 +190,7 @@ class Patience:
                 self._since = at
             if at - self._since > self._seconds:
                 self._looked = at
-                raise self._given_up(first_line(error))
+                raise self._given_up(str(error.__cause__).strip().partition("\n")[0])
             self._pause = min(1.0, self._pause * 2)
             pause = self._pause
         if first and self._on_wait is not None:
@@ -196,20 +215,19 @@ class Patience:
         )
 
 
-def first_line(error: psycopg.Error) -> str:
-    """Return what an error says, without the values of a row."""
-    lines = (error.diag.message_primary or str(error)).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+def _explain(name: str, error: psycopg.Error) -> ServerError:
+    """Say an error of the server's in our words, without the values of a row; the one place where that is done."""
+    from psycopg import InterfaceError, OperationalError
 
-
-def explain(name: str, error: psycopg.Error) -> WorkspaceError:
-    """Say an error of the server's in our words; the one place where that is done."""
-    code = error.sqlstate or ""
+    code, connection = error.sqlstate or "", isinstance(error, OperationalError | InterfaceError)
     said, hint = next((words for start, words in _WORDS.items() if code.startswith(start)), ("cannot be used", None))
-    if not code and isinstance(error, psycopg.OperationalError):
+    if connection and not code:
         said, hint = "cannot be reached", "look at its address, the user's rights, and the password in PGPASSWORD"
-    translated = WorkspaceError(f"{name} {said}: {first_line(error)}", hint=hint)
-    translated.__cause__ = error
+    first = (error.diag.message_primary or str(error)).strip().partition("\n")[0]
+    translated = ServerError(f"{name} {said}: {first}", hint=hint)
+    translated.code = code
+    translated.away = connection and (not code or code in _AWAY or code.startswith("08"))
+    translated.worth_repeating = code in _AGAIN
     return translated
 
 

@@ -6,11 +6,9 @@ import contextlib
 import time
 from collections.abc import Callable, Collection, Sequence
 
-import psycopg
-
-from ...judges import JudgewrightError, WorkspaceError
+from ...judges import WorkspaceError
 from .connection import Connection
-from .postgres_session import Patience, Session, explain, is_away, is_worth_repeating, lock_of
+from .postgres_session import Patience, ServerError, Session, lock_of
 from .writer import Write, error_of_write
 
 _RETAKE = 10.0
@@ -53,7 +51,7 @@ class Transactions:
             except Exception as error:  # noqa: BLE001  # the door around a commit: its writes fail, the next go on
                 if not self._goes_on(error, batch):
                     return
-                if isinstance(error, psycopg.Error) and not is_away(error):
+                if isinstance(error, ServerError) and not error.away:
                     in_doubt = ""  # the server itself said that it failed
 
     def close(self) -> None:
@@ -71,16 +69,17 @@ class Transactions:
                 session.execute(f"SELECT pg_advisory_xact_lock({term})", values)
             write.value = write.work(session)
         except Exception as error:  # the door around a write: the others may hold replies that were paid for
-            if isinstance(error, psycopg.Error) and (is_away(error) or is_worth_repeating(error)):
+            if isinstance(error, ServerError) and (error.away or error.worth_repeating):
                 raise
-            write.error = self._ours(error)
+            write.error = error_of_write(error)
             session.script("ROLLBACK TO item")
 
     def _goes_on(self, error: Exception, batch: Sequence[Write]) -> bool:
         """Make ready to commit again what could not be; else set the error of each write and return False."""
-        if isinstance(error, psycopg.Error) and is_worth_repeating(error) and self._rolled_back():
+        if isinstance(error, ServerError) and error.worth_repeating:
+            self._roll_back()
             return True
-        if isinstance(error, psycopg.Error) and is_away(error):
+        if isinstance(error, ServerError) and error.away:
             self.close()
             try:
                 self._patience.wait(error)
@@ -88,19 +87,18 @@ class Transactions:
                 error = given_up
             else:
                 return True
-        elif self._session is not None:
-            self._rolled_back()
+        else:
+            self._roll_back()
         for write in batch:
-            write.error = write.error or self._ours(error)
+            write.error = write.error or error_of_write(error)
         return False
 
-    def _rolled_back(self) -> bool:
+    def _roll_back(self) -> None:
         try:
             if self._session is not None:
                 self._session.script("ROLLBACK")
-        except psycopg.Error:
+        except ServerError:
             self.close()
-        return True
 
     def _connected(self) -> Session:
         """Return the connection, a new one with all that this process had claimed.
@@ -125,7 +123,7 @@ class Transactions:
         until = time.monotonic() + _RETAKE
         while not try_claim(session, what):
             # The server may not have noticed yet that our old connection is gone.
-            with contextlib.suppress(psycopg.errors.InsufficientPrivilege):
+            with contextlib.suppress(ServerError):
                 session.execute(_END_OLD, (self._last_pid, session.name))
             if time.monotonic() > until:
                 raise WorkspaceError(
@@ -133,9 +131,6 @@ class Transactions:
                     hint="look at `judgewright runs list`; resume it when the other one has ended",
                 )
             time.sleep(0.1)
-
-    def _ours(self, error: Exception) -> JudgewrightError:
-        return explain(self._name, error) if isinstance(error, psycopg.Error) else error_of_write(error)
 
 
 def try_claim(connection: Connection, what: str) -> bool:
