@@ -34,10 +34,15 @@ def start_worker(queue: JobQueue, variables: Mapping[str, str]) -> subprocess.Po
         variables: Its environment: keys and paths of whoever starts it.
     """
     # -P: a module in the working folder, which may be somebody else's workspace, is never imported.
-    command = [sys.executable, "-P", "-m", "judgewright", "jobs", "work", "--workspace", str(queue.root)]
-    nowhere = subprocess.DEVNULL
+    command = [sys.executable, "-P", "-m", "judgewright", "jobs", "work", "--workspace", str(queue.place)]
+    nowhere, known = subprocess.DEVNULL, {**variables, **queue.place.secrets}
     worker = subprocess.Popen(  # noqa: S603  # our own program
-        command, stdin=nowhere, stdout=nowhere, stderr=nowhere, env=dict(variables), start_new_session=True
+        command,
+        stdin=nowhere,
+        stdout=nowhere,
+        stderr=nowhere,
+        env=known,
+        start_new_session=True,
     )
     # Somebody has to wait for a process that ends before this one.
     threading.Thread(target=worker.wait, name="judgewright-worker", daemon=True).start()
@@ -81,7 +86,7 @@ def work_jobs(queue: JobQueue, command: Callable[[list[str]], None], *, tell: Ca
 def _decision_of(queue: JobQueue, job: Job) -> str | None:
     """Say which decision a job that was cut off had written; None where it had come to none."""
     verb = {"accept": "accepted", "reject": "rejected"}.get(job.arguments[0])
-    workspace = Workspace(queue.root)
+    workspace = Workspace(queue.place)
     if verb is None or not job.about or not workspace.exists:
         return None
     with workspace, contextlib.suppress(JudgewrightError):
@@ -157,7 +162,7 @@ def _arguments(queue: JobQueue, job: Job) -> tuple[str, ...]:
 def _run_of(queue: JobQueue, job: Job) -> str | None:
     """Return the run that a job's process has made or goes on with; None where there is none yet."""
     kind = job.arguments[0]
-    workspace = Workspace(queue.root)
+    workspace = Workspace(queue.place)
     if (job.run_id is not None and kind == "optimize") or job.pid is None or not workspace.exists:
         return job.run_id
     with workspace:

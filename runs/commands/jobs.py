@@ -107,4 +107,4 @@ def _wish(workspace: Workspace, job: str, wish: Wish, *, as_json: bool) -> None:
 
 
 def _queue(workspace: Workspace) -> JobQueue:
-    return JobQueue(workspace.root, read_environment().jobs_key)
+    return JobQueue(workspace.place, read_environment().jobs_key)

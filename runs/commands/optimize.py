@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from .options import json_option, options_of, retired_option, writes_workspace
 
 if TYPE_CHECKING:
     from ..actions.optimize import RunResult
+    from ..config.place import Place
     from ..store.workspace import Workspace
 
 
@@ -49,10 +51,10 @@ def optimize(judge: str, data: Path, options: OptimizeOptions, workspace: Worksp
         config = RunConfig(prompt=workspace.registry.get(judge).to_yaml(), data=str(data), **vars(options))
         environment = asking_environment(workspace.root, *config.named_models)
         result = start_run(workspace, config, environment, watch=watch, on_event=say_nothing if as_json else say_event)
-    finish(result, workspace.root, as_json=as_json)
+    finish(result, workspace.place, as_json=as_json)
 
 
-def finish(result: RunResult, root: Path, *, as_json: bool) -> None:
+def finish(result: RunResult, place: Place, *, as_json: bool) -> None:
     """Print how a run ended and leave with its exit code."""
     body = result.to_json()
     if as_json:
@@ -60,7 +62,8 @@ def finish(result: RunResult, root: Path, *, as_json: bool) -> None:
     else:
         say_end(result)
         if body["decision"]["accepted"]:
-            elsewhere = "" if root.resolve() == Path.cwd() else f" --workspace {root}"
+            here = place.address is None and place.root.resolve() == Path.cwd()
+            elsewhere = "" if here else f" --workspace {shlex.quote(str(place))}"
             say(f"Adopt it with: judgewright accept {result.run_id}{elsewhere}")
     if not body["decision"]["accepted"]:
         sys.exit(NOT_SENT if body["decision"]["outcome"] == "not sent" else 1)

@@ -13,6 +13,7 @@ import click
 
 from ...judges import InputError
 from ..config.environment import Environment
+from ..config.place import Place
 from ..store.workspace import Workspace
 from ..terminal import say, say_json
 from .help import Command
@@ -45,17 +46,22 @@ def review(port: int, opening: bool, origins: tuple[str, ...], workspace: Worksp
     Open the link that is printed: it carries a secret, and who has it may decide.
     """
     # A workspace that is not there stays so: a page that reads makes nothing.
-    root = workspace.root
-    serve_page(root, asking_environment(root, origins=origins), port=port, opening=opening, as_json=as_json)
+    serve_page(
+        workspace.place,
+        asking_environment(workspace.root, origins=origins),
+        port=port,
+        opening=opening,
+        as_json=as_json,
+    )
 
 
 def serve_page(
-    root: Path, environment: Environment, *, port: int, opening: bool, as_json: bool = False, at: str = "/"
+    place: Path | Place, environment: Environment, *, port: int, opening: bool, as_json: bool = False, at: str = "/"
 ) -> None:
     """Serve the page of a workspace until it is interrupted, and print its link.
 
     Args:
-        root: The workspace's folder.
+        place: Where the workspace is.
         environment: Of whoever serves it.
         port: Where; 0 takes a free one.
         opening: Whether to open a browser.
@@ -82,7 +88,7 @@ def serve_page(
         raise InputError(f"port {port} cannot be used: {error.strerror}", hint="give another --port, or 0") from None
     with listener:
         port = listener.getsockname()[1]
-        app = review_app(root, token=token, port=port, environment=environment)
+        app = review_app(place, token=token, port=port, environment=environment)
         link = f"http://{HOST}:{port}{at}?token={token}"
         if as_json:
             say_json({"link": link})

@@ -215,7 +215,7 @@ def resume(
                 say_event(event)
 
         result = resume_run(workspace, run, environment, budget=budget, watch=watch, on_event=on_event)
-    finish(result, workspace.root, as_json=as_json)
+    finish(result, workspace.place, as_json=as_json)
 
 
 @runs.command(epilog="Example:  judgewright runs edit 20261121-031502-a1b2c3 criteria.txt")
@@ -243,4 +243,4 @@ def edit(run: str, file: Path, comment: str, origins: tuple[str, ...], workspace
         environment = asking_environment(workspace.root, origins=origins)
         shown = say_nothing if as_json else say_event
         result = try_edit(workspace, run, criteria, environment, comment=comment, watch=watch, on_event=shown)
-    finish(result, workspace.root, as_json=as_json)
+    finish(result, workspace.place, as_json=as_json)

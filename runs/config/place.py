@@ -19,6 +19,11 @@ class Place:
         """What finds it again when written after `--workspace` in this folder."""
         return str(self.address or self.root)
 
+    @classmethod
+    def of(cls, place: Path | Place) -> Place:
+        """Return the place, or that of a workspace which is all in one folder."""
+        return place if isinstance(place, Place) else cls(place)
+
     @property
     def secrets(self) -> dict[str, str]:
         """The variables that another process needs to open it too."""

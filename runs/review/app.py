@@ -19,6 +19,7 @@ from starlette.staticfiles import StaticFiles
 
 from ...judges import JudgewrightError
 from ..config.environment import Environment
+from ..config.place import Place
 from .app_state import AppState
 from .guards import Guards
 from .rendering import open_templates
@@ -31,7 +32,7 @@ LOOK_SECONDS = 2.0
 """How often the server looks whether jobs wait for a worker."""
 
 
-def review_app(root: Path, *, token: str, port: int, environment: Environment) -> Starlette:
+def review_app(place: Path | Place, *, token: str, port: int, environment: Environment) -> Starlette:
     """Return the review page of a workspace as an ASGI application.
 
     Args:
@@ -39,7 +40,9 @@ def review_app(root: Path, *, token: str, port: int, environment: Environment) -
         port: Where it will be served, on 127.0.0.1.
         environment: Base URL and keys, for the gate that a decision may start.
     """
-    state = AppState(root, environment, open_templates([(section.name, section.path) for section in SECTIONS]))
+    state = AppState(
+        Place.of(place), environment, open_templates([(section.name, section.path) for section in SECTIONS])
+    )
     pool = state.pool
 
     @asynccontextmanager

@@ -26,6 +26,7 @@ from ..actions.run_summary import RunSummary, read_run
 from ..actions.run_table import RunLine
 from ..actions.work_jobs import start_worker
 from ..config.environment import Environment
+from ..config.place import Place
 from ..exports import ExportContext
 from ..store.jobs import Job, JobQueue
 from ..store.journal import RunRecord, get_run
@@ -81,11 +82,12 @@ class Looks:
 class AppState:
     """The server's hold on one workspace. Reading takes no lock, and nothing is written here but jobs."""
 
-    def __init__(self, root: Path, environment: Environment, templates: Templates) -> None:
-        self.root = root
+    def __init__(self, place: Place, environment: Environment, templates: Templates) -> None:
+        self.place = place
+        self.root = place.root
         self.environment = environment
-        self.workspace = Workspace(root)
-        self.jobs = JobQueue(root, environment.jobs_key)
+        self.workspace = Workspace(place)
+        self.jobs = JobQueue(place, environment.jobs_key)
         self.pool = ThreadPoolExecutor(THREADS, "judgewright-review")
         """Where pages are made."""
         self.closing = False
@@ -127,7 +129,7 @@ class AppState:
         """Put a command of this workspace into the queue, and see to it that somebody works it."""
         words = list(arguments)
         end = words.index("--") if "--" in words else len(words)  # what stands behind it is no option
-        words[end:end] = ["--workspace", str(self.jobs.root), "--json"]
+        words[end:end] = ["--workspace", str(self.jobs.place), "--json"]
         job = self.jobs.add(title, words, about=about)
         self.keep_working()
         return job
@@ -188,7 +190,7 @@ class AppState:
             found = find_row_pages(self.workspace, query)
             if found is None:
                 if rows_to_read(self.workspace, query) > READ_HERE:
-                    raise WorkWanted(query, "rows", asked_rows(self.root, query))
+                    raise WorkWanted(query, "rows", asked_rows(self.place, query))
                 make_row_pages(self.workspace, query)
                 found = find_row_pages(self.workspace, query)
         if found is None:
@@ -205,7 +207,7 @@ class AppState:
         stat = path.stat()
         if stat.st_size <= BYTES_HERE:
             return check_file(path, options, registry=self.workspace.registry, environment=environment)
-        asked = asked_check(self.root, path, options)
+        asked = asked_check(self.place, path, options)
         key = (json.dumps(asked), stat.st_mtime_ns, stat.st_size)
         if key not in self._made:
             raise WorkWanted(key, "check", asked)
@@ -225,9 +227,13 @@ class AppState:
             task.add_done_callback(lambda _: self.preparing.pop(wanted.key, None))
         await asyncio.shield(task)
 
+    @property
+    def _variables(self) -> Mapping[str, str]:
+        return {**self.environment.process_variables, **self.place.secrets}
+
     async def _prepare(self, wanted: WorkWanted) -> None:
         try:
-            made = await work_apart(wanted.what, wanted.asked, self.environment.process_variables)
+            made = await work_apart(wanted.what, wanted.asked, self._variables)
         except JudgewrightError as error:
             if wanted.what == "rows":
                 raise
@@ -241,4 +247,4 @@ class AppState:
 
     def writing(self) -> Workspace:
         """Open the workspace to write a decision; its lock is given back when it is closed."""
-        return Workspace(self.root)
+        return Workspace(self.place)

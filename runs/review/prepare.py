@@ -19,31 +19,42 @@ from ...judges.files import RawRoles
 from ..actions.check_data import CheckOptions, check_file
 from ..actions.row_pages import RowQuery, make_row_pages
 from ..config.environment import read_environment
+from ..config.place import Place
+from ..config.postgres_address import parse_postgres
 from ..store.workspace import Workspace
 
 Json = Mapping[str, Any]  # Any: JSON
 
 
-async def prepare(root: Path, query: RowQuery, variables: Mapping[str, str]) -> None:
+async def prepare(place: Path | Place, query: RowQuery, variables: Mapping[str, str]) -> None:
     """Have the rows of a query worked out by another process.
 
     Raises:
         InputError: There are no such rows, or they have changed.
         WorkspaceError: They cannot be read or kept.
     """
-    await work_apart("rows", asked_rows(root, query), variables)
+    await work_apart("rows", asked_rows(place, query), variables)
 
 
-def asked_rows(root: Path, query: RowQuery) -> Json:
+def asked_rows(place: Path | Place, query: RowQuery) -> Json:
     """Say which rows another process is to work out."""
-    return {"root": str(root), "kind": query.kind, "names": query.names}
+    return {**_where(place), "kind": query.kind, "names": query.names}
 
 
-def asked_check(root: Path, path: Path, options: CheckOptions) -> Json:
+def asked_check(place: Path | Place, path: Path, options: CheckOptions) -> Json:
     """Say which data file another process is to check."""
     prompt = options.prompt.to_yaml() if options.prompt else None
     roles = asdict(options.roles)
-    return {"root": str(root), "path": str(path), "roles": roles, "prompt": prompt, "model": options.model}
+    return {**_where(place), "path": str(path), "roles": roles, "prompt": prompt, "model": options.model}
+
+
+def _where(place: Path | Place) -> Json:
+    place = Place.of(place)
+    return {"root": str(place.root), "address": str(place.address or "")}
+
+
+def _place(asked: Json) -> Place:
+    return Place(Path(asked["root"]), parse_postgres(asked["address"]) if asked["address"] else None)
 
 
 async def work_apart(what: str, asked: Json, variables: Mapping[str, str]) -> Json:
@@ -69,17 +80,17 @@ async def work_apart(what: str, asked: Json, variables: Mapping[str, str]) -> Js
 
 
 def _rows(asked: Json) -> Json:
-    with Workspace(Path(asked["root"])) as workspace:
+    with Workspace(_place(asked)) as workspace:
         make_row_pages(workspace, RowQuery(asked["kind"], tuple(asked["names"])))
     return {}
 
 
 def _check(asked: Json) -> Json:
-    root, model = Path(asked["root"]), asked["model"]
+    place, model = _place(asked), asked["model"]
     prompt = load_prompt(asked["prompt"], origin="the judge") if asked["prompt"] else None
     options = CheckOptions(roles=RawRoles(**asked["roles"]), prompt=prompt, model=model)
-    environment = read_environment().in_workspace(root).naming(*([model] if model else []))
-    with Workspace(root) as workspace:
+    environment = read_environment().in_workspace(place.root).naming(*([model] if model else []))
+    with Workspace(place) as workspace:
         report, price = check_file(Path(asked["path"]), options, registry=workspace.registry, environment=environment)
     return {"report": report.to_json(), "price": asdict(price) if price else None}
 

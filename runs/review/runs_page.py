@@ -43,7 +43,7 @@ def runs(state: AppState, request: Request) -> Response:
             total=len(found),
             kinds=sorted({info.kind for info in found}),
             outcomes=OUTCOMES,
-            root=str(state.root.resolve()),
+            root=str(state.place.address or state.root.resolve()),
         )
     )
 

@@ -1,8 +1,8 @@
 """Jobs: commands that wait their turn in a workspace, and what became of them.
 
-They stand in a file of their own beside the database, because whoever works holds the database's one lock for hours.
-A line is written in one short transaction, so that two pages, a terminal and a worker can write at once. A workspace
-may come from somebody else: a job is worked only if it bears the mark of a key that this user's own folder holds.
+A line is written in one short transaction (`job_lines`), so that two pages, a terminal and a worker can write at once.
+A workspace may come from somebody else: a job is worked only if it bears the mark of a key that this user's own folder
+holds.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ import json
 import os
 import re
 import secrets
-import sqlite3
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, fields
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Literal, cast
 
 from ...judges import InputError, WorkspaceError
+from ..config.place import Place
+from .job_lines import JobFile, JobLines, JobTable
 from .lock import WriterLock
 from .schema import now
 from .workspace import FOLDER
@@ -31,27 +32,6 @@ Wish = Literal["", "pause", "stop"]
 ENDED = ("stopped", "done", "failed")
 MAX_STARTS = 4
 """A job whose worker was killed so often is not started again by itself."""
-
-_TABLE = """
-CREATE TABLE IF NOT EXISTS job (
-    seq INTEGER PRIMARY KEY,
-    job_id TEXT NOT NULL UNIQUE,
-    title TEXT NOT NULL,
-    about TEXT NOT NULL,
-    arguments TEXT NOT NULL,
-    mark TEXT NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('queued', 'running', 'paused', 'stopped', 'done', 'failed')),
-    wish TEXT NOT NULL CHECK (wish IN ('', 'pause', 'stop')),
-    starts INTEGER NOT NULL,
-    pid INTEGER,
-    created TEXT NOT NULL,
-    started TEXT,
-    ended TEXT,
-    exit_code INTEGER,
-    run_id TEXT,
-    message TEXT NOT NULL
-)
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,22 +86,25 @@ class JobQueue:
     """The jobs of one workspace.
 
     Args:
-        root: The workspace's folder; nothing is made in it before the first job.
+        place: Of the workspace; nothing is made in its folder before the first job.
         key_file: A file of this user alone, outside of any workspace; made with the first job. None where the user has
             no folder for it: then no job can be added.
     """
 
-    def __init__(self, root: Path, key_file: Path | None) -> None:
-        self.root = root.resolve()
+    def __init__(self, place: Path | Place, key_file: Path | None) -> None:
+        place = Place.of(place)
+        self.place = replace(place, root=place.root.resolve())
+        self.root = self.place.root
         self.folder = self.root / FOLDER / "jobs"
-        self._path = self.root / FOLDER / "jobs.db"
+        address = self.place.address
+        self._lines: JobLines = JobTable(address) if address else JobFile(self.folder.with_name("jobs.db"))
         self._key_file = key_file
 
     def list(self) -> tuple[Job, ...]:
         """Return every job, in the order in which they were added; what no queue writes so is passed over."""
-        if not self._path.is_file():
+        if not self._lines.exist():
             return ()
-        with self._open() as connection:
+        with self._lines.open() as connection:
             rows = connection.execute(f"SELECT {_COLUMNS} FROM job ORDER BY seq")  # noqa: S608
             return tuple(job for row in rows if (job := _job(row)))
 
@@ -150,7 +133,7 @@ class JobQueue:
         mark = self._mark(content, self._key(make=True))
         job_id = secrets.token_hex(4)
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with self._open() as connection:
+        with self._lines.open() as connection:
             same = connection.execute(
                 "SELECT job_id FROM job WHERE arguments = ? AND state IN ('queued', 'running', 'paused')", (content,)
             ).fetchone()
@@ -175,7 +158,7 @@ class JobQueue:
         """
         job = self.get(job_id)
         held = "paused" if wish == "pause" else "stopped"
-        with self._open() as connection:
+        with self._lines.open() as connection:
             connection.execute(
                 "UPDATE job SET state = ?, ended = ? WHERE job_id = ? AND state IN ('queued', 'paused')",
                 (held, now() if wish == "stop" else None, job.job_id),
@@ -193,7 +176,7 @@ class JobQueue:
         """
         job = self.get(job_id)
         mark = self._mark(json.dumps(list(job.arguments)), self._key(make=True))
-        with self._open() as connection:
+        with self._lines.open() as connection:
             changed = connection.execute(_RESUME, (mark, job.job_id)).rowcount
         if not changed and (job.state != "queued" or self.is_ours(job)):
             raise InputError(f"job {job.job_id} is {job.state}; there is nothing to resume")
@@ -202,7 +185,7 @@ class JobQueue:
     def lock(self) -> WriterLock:
         """Return the lock that the one worker of the workspace holds."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return WriterLock(self._path.with_name("jobs.lock"))
+        return WriterLock(self.folder.with_name("jobs.lock"))
 
     def at_work(self) -> bool:
         """Whether a worker is alive."""
@@ -223,7 +206,7 @@ class JobQueue:
     def put_back(self, job: Job) -> None:
         """Queue a job again that was cut off, unless a person wanted it to end or it was cut off too often."""
         if not job.wish and job.starts < MAX_STARTS:
-            with self._open() as connection:
+            with self._lines.open() as connection:
                 connection.execute("UPDATE job SET state = 'queued' WHERE job_id = ?", (job.job_id,))
             return
         message = "its worker was killed" if job.wish else f"its worker was killed {job.starts} times"
@@ -234,7 +217,7 @@ class JobQueue:
         """Start the next job, for the worker that holds the lock; None where nothing waits."""
         for job in self.list():
             if job.state == "queued" and self.is_ours(job):
-                with self._open() as connection:
+                with self._lines.open() as connection:
                     taken = connection.execute(_TAKE, (os.getpid(), now(), job.job_id)).rowcount
                 if taken:  # it may have been paused meanwhile
                     return self.get(job.job_id)
@@ -242,13 +225,13 @@ class JobQueue:
 
     def found_run(self, job_id: str, run_id: str) -> None:
         """Take note of the run that a job works on."""
-        with self._open() as connection:
+        with self._lines.open() as connection:
             connection.execute("UPDATE job SET run_id = ? WHERE job_id = ?", (run_id, job_id))
 
     def end(self, job_id: str, *, state: JobState, exit_code: int | None, run_id: str | None, message: str) -> None:
         """Write down how a job at work ended."""
         ended = None if state == "paused" else now()
-        with self._open() as connection:
+        with self._lines.open() as connection:
             connection.execute(_END, (state, exit_code, run_id, message, ended, job_id))
 
     def output(self, job: Job) -> Path:
@@ -259,26 +242,12 @@ class JobQueue:
         """Return the file of what a job printed on stderr."""
         return self.folder / f"{job.job_id}.err"
 
-    @contextmanager
-    def _open(self) -> Generator[sqlite3.Connection]:
-        """Open the file for one transaction."""
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
-            with contextlib.closing(sqlite3.connect(self._path, timeout=30)) as connection:
-                connection.isolation_level = None
-                connection.execute("PRAGMA synchronous=FULL")
-                connection.execute("BEGIN IMMEDIATE")
-                connection.execute(_TABLE)
-                yield connection
-                connection.execute("COMMIT")
-        except (sqlite3.Error, OSError) as error:
-            raise WorkspaceError(f"the jobs in {self._path} cannot be read or written: {error}") from error
-
     def _mark(self, content: str, key: bytes | None) -> str:
         if key is None:
             raise InputError("jobs need a file for their key", hint="set HOME, or JUDGEWRIGHT_MODELS to a whole path")
-        about = json.dumps([str(self.root), content]).encode()
+        # What another machine has put there is that machine's to work: the rows and the output are in its folder.
+        server = [str(self.place), socket.gethostname()] if self.place.address else []
+        about = json.dumps([*server, str(self.root), content]).encode()
         return hmac.new(key, about, hashlib.sha256).hexdigest()
 
     def _key(self, *, make: bool) -> bytes | None:
@@ -302,8 +271,8 @@ class JobQueue:
 
 
 _ADD = """
-INSERT INTO job (job_id, title, about, arguments, mark, state, wish, starts, created, message)
-VALUES (?, ?, ?, ?, ?, 'queued', '', 0, ?, '')
+INSERT INTO job (seq, job_id, title, about, arguments, mark, state, wish, starts, created, message)
+VALUES ((SELECT coalesce(max(seq), 0) + 1 FROM job), ?, ?, ?, ?, ?, 'queued', '', 0, ?, '')
 """
 _RESUME = """
 UPDATE job SET state = 'queued', wish = '', starts = 0, mark = ?, ended = NULL, exit_code = NULL, message = '',

@@ -215,7 +215,7 @@ class PostgresDatabase(Database):
 
 _STATE = """
 SELECT current_schema(), to_regclass(quote_ident(current_schema()) || '.judgewright_format') IS NOT NULL,
-    (SELECT count(*) FROM pg_class WHERE relkind IN ('r', 'v', 'p') AND relnamespace =
+    (SELECT count(*) FROM pg_class WHERE relkind IN ('r', 'v', 'p') AND relname <> 'job' AND relnamespace =
         (SELECT oid FROM pg_namespace WHERE nspname = current_schema()))
 """
 _FORMAT = """

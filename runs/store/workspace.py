@@ -38,7 +38,7 @@ class Workspace:
         on_wait: Callable[[str], None] | None = None,
         on_upgrade: Callable[[str], None] | None = None,
     ) -> None:
-        self.place = place if isinstance(place, Place) else Place(place)
+        self.place = Place.of(place)
         self._on_wait = on_wait
         self._on_upgrade = on_upgrade
         self._database: Database | None = None
