@@ -170,7 +170,7 @@ def test_the_page_and_the_terminal_read_while_two_processes_write(
             app = review_app(team, token=TOKEN, port=PORT, environment=Environment())
             with TestClient(app, base_url=f"http://127.0.0.1:{PORT}", follow_redirects=False) as page:
                 page.cookies.set(f"judgewright-{PORT}", TOKEN)
-                until, both = time.monotonic() + SECONDS, False
+                until, both, said = time.monotonic() + SECONDS, False, ""
                 while not both and time.monotonic() < until:
                     _, said, _ = run(capsys, "runs", "list", "--workspace", str(team), "--json")
                     both = [line["state"] for line in json.loads(said)["runs"]] == ["running"] * 2
