@@ -9,22 +9,16 @@ from dataclasses import dataclass, field
 from ...judges import InputError, OutputScale
 from .stated_direction import with_direction
 from .stated_fields import BOOLEAN, json_fields, verdict_field
-from .stated_labels import (
-    LETTER_RANGE,
-    StatedLabels,
-    defined_in_capitals,
-    defined_in_marks,
-    in_order,
-    read_defined,
-    read_labels,
-    read_lettered,
-    read_shown,
-)
+from .label_order import LETTER_RANGE, in_order
+from .stated_labels import SURE, StatedLabels, find_labels, letter_range, read_labels, read_lettered, read_shown
 from .stated_marks import names_verdict, place_of, read_mark
 from .stated_scale import NUMBER, as_number, of_numbers, read_count, read_levels, read_numbers
 
 _COMPARES = r"\btie\b|\bbetter\b|\bcompare|\bprefer|\bequal|unentschieden|besser|vergleich|meilleur|mejor|winner"
 """Words of a prompt that sets two answers side by side, whose labels have no order."""
+
+ASKED = 9
+"""The weight of a list that is asked for beside numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +67,8 @@ def read_answer(answer: str, whole: str, labels: tuple[str, ...] = (), score_fie
     scale, questions, mark = None, (), ""
     if labels:
         scale = named_scale(labels)
-        stated = read_labels(answer)
+        stated = find_labels(answer, whole)
+        stated = stated if stated and stated.weight >= SURE else None
     else:
         stated, scale, questions = _prose_scale(answer, whole)
     mark = (stated.mark if stated else "") or read_mark(answer)
@@ -87,8 +82,8 @@ def read_answer(answer: str, whole: str, labels: tuple[str, ...] = (), score_fie
 
 def _prose_scale(answer: str, whole: str) -> tuple[StatedLabels | None, OutputScale | None, tuple[Question, ...]]:
     """Return the labels, the scale and what is left to ask: from the answer's words, else from all of them."""
-    stated, numbers = read_labels(answer), read_numbers(answer)
-    if stated and (in_order(stated.labels, whole) or not numbers):
+    stated, numbers = find_labels(answer, whole), read_numbers(answer)
+    if stated and stated.weight >= (ASKED if numbers else SURE) and (in_order(stated.labels, whole) or not numbers):
         scale, questions = _label_scale(stated.labels, whole)
         if scale or not (numbers := read_levels(whole)):
             return stated, scale, questions
@@ -100,10 +95,10 @@ def _prose_scale(answer: str, whole: str) -> tuple[StatedLabels | None, OutputSc
     numbers = numbers or read_levels(whole) or read_numbers(whole, cued=True) or read_count(whole)
     if numbers:
         return None, numbers, ()
-    if stated := read_shown(whole) or read_defined(whole, answer):
+    if letters := letter_range(answer):
+        return StatedLabels(labels=letters), *_label_scale(letters, whole)
+    if stated := read_shown(whole) or stated:
         return stated, *_label_scale(stated.labels, whole)
-    for labels in [*defined_in_capitals(whole), *defined_in_marks(whole)]:
-        return StatedLabels(labels=labels), None, (ask_for_order(labels),)
     return None, None, ()
 
 
@@ -163,10 +158,11 @@ def _field_scale(
     described = fields[key]
     if BOOLEAN.search(described):
         return OutputScale(kind="binary", labels=("false", "true"), threshold=1.0), ()
-    if stated := read_labels(described):
+    numbers = read_numbers(described)
+    if (stated := read_labels(described, fields)) and (not numbers or stated.weight >= ASKED):
         return _label_scale(stated.labels, whole)
     leaf = re.escape(key.rpartition(".")[2])
-    if not read_numbers(described) and (scale := _said_of_total(leaf, whole)):
+    if not numbers and (scale := _said_of_total(leaf, whole)):
         return scale, ()
     parent = re.escape(key.rpartition(".")[0].rpartition(".")[2])
     if parent:  # of several fields of one name, what is said of this one
@@ -175,17 +171,15 @@ def _field_scale(
         if scale := read_numbers("\n".join(own), cued=True):
             return scale, ()
     about = "\n".join(line for line in whole.split("\n") if re.search(rf"\b{leaf}\b", line, re.IGNORECASE))
-    if scale := read_numbers(described) or read_numbers(answer) or read_levels(whole):
-        return scale, ()
-    names = "|".join(re.escape(name.rpartition(".")[2]) for name in fields)
-    plain = re.sub(rf"[\"'`](?:{names})[\"'`]:?|[{{}}]", "\n", answer)
-    if stated := read_labels(plain) or read_labels(re.sub(rf"[\"'`](?:{names})[\"'`]", " ", about)):
+    stated = find_labels("\n".join([answer, about]), whole, fields)
+    if numbers:
+        return numbers, ()
+    numbers = read_numbers(answer) or read_levels(whole)
+    if stated and stated.weight >= (ASKED if numbers else SURE) and (in_order(stated.labels, whole) or not numbers):
         return _label_scale(stated.labels, whole)
-    if scale := read_numbers(about) or read_numbers(whole, cued=True) or read_count(whole):
+    if scale := numbers or read_numbers(about) or read_numbers(whole, cued=True) or read_count(whole):
         return scale, ()
-    if stated := read_defined(whole, answer):
-        return _label_scale(stated.labels, whole)
-    return next((_label_scale(labels, whole) for labels in defined_in_marks(whole)), (None, ()))
+    return _label_scale(stated.labels, whole) if stated else (None, ())
 
 
 def _said_of_total(name: str, whole: str) -> OutputScale | None:

@@ -11,7 +11,7 @@ import re
 from typing import Literal
 
 from ...judges import OutputScale
-from .stated_labels import answer_words
+from .prompt_words import words_of
 from .stated_threshold import good_side
 
 Direction = Literal["up", "down", "open", "unsaid"]
@@ -176,7 +176,7 @@ def _by_measure(text: str, name: str) -> Direction:
     """Decide by what is measured: a fault is better where there is less of it."""
     if side := _side_of_name(name):
         return "down" if side < 0 else "up"
-    faults, doubtful, better = (answer_words(kind) for kind in ("faults", "doubtful", "better"))
+    faults, doubtful, better = (words_of(kind) for kind in ("faults", "doubtful", "better"))
     signs: set[int] = set()
     doubted = bool(set(re.split(r"[\W_]+", name.casefold())) & doubtful.keys())
     for match in [*_MEASURES.finditer(text), *_COUNTS.finditer(text)]:
@@ -195,14 +195,14 @@ def _by_measure(text: str, name: str) -> Direction:
 def _is_usual(name: str) -> bool:
     """Whether a field has a usual name of a grade, which says nothing of what is measured."""
     words = set(re.split(r"[\W_]+", name.casefold()))
-    return bool(words & (answer_words("verdict_fields").keys() | answer_words("usual_fields").keys()))
+    return bool(words & (words_of("verdict_fields").keys() | words_of("usual_fields").keys()))
 
 
 def _side_of_name(name: str) -> int:
     """Return -1 where a field is named after a fault, 1 where after something good, 0 where it does not tell."""
     words = [word for word in re.split(r"[\W_]+|(?<=[a-z])(?=[A-Z])", name) if word]
     words = [word.casefold() for word in words]
-    faults, better = answer_words("faults"), answer_words("better")
+    faults, better = words_of("faults"), words_of("better")
     negated = any(
         word in ("no", "not", "free", "without", "non", "ohne", "kein", "keine", "sans", "sin") for word in words
     )
@@ -223,9 +223,9 @@ def _of_bare_words(labels: tuple[str, ...], text: str, name: str) -> Direction:
         asked = [next(filter(None, match.groups())) for match in _ASKS_WHETHER.finditer(text)]
         sides = {side for words in asked if (side := _side_of_words(words))}
         words = re.findall(r"[^\W_]+", name.casefold())
-        if words and words[0] in _HOLDS and not any(word in answer_words("better") for word in words):
+        if words and words[0] in _HOLDS and not any(word in words_of("better") for word in words):
             return "open"
-        if set(words) & answer_words("doubtful").keys():
+        if set(words) & words_of("doubtful").keys():
             return "open"
         if sides == {-1} and not any(_side_of_words(words) < 0 and _HAS_FAULT.search(words) for words in asked):
             return "open"  # a comment that points at a defect is no bad comment
@@ -260,8 +260,8 @@ def _side_of(value: str, text: str) -> int:
 
 def _side_of_words(words: str) -> int:
     """Return 1 for words of something good, -1 for words of a fault, 0 where there are both or none."""
-    faults, better, worse = (answer_words(kind) for kind in ("faults", "better", "worse"))
-    doubtful = answer_words("doubtful")
+    faults, better, worse = (words_of(kind) for kind in ("faults", "better", "worse"))
+    doubtful = words_of("doubtful")
     if (match := _NOTHING.search(words)) and not any(
         w in faults for w in re.findall(r"\w+", words[match.end() :].casefold())[:3]
     ):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from .stated_labels import TEXTS, answer_words, read_labels
+from .prompt_words import words_of
+from .stated_labels import TEXTS, read_labels
 from .stated_scale import read_numbers
 
 BOOLEAN = re.compile(r"\btrue\b|\bfalse\b|\bbool(?:ean)?\b", re.IGNORECASE)
@@ -113,33 +114,22 @@ def verdict_field(fields: Mapping[str, str]) -> tuple[str | None, tuple[str, ...
     within = [key for key, leaf in leaves.items() if leaf == "score" and _OVERALL.match(key.rpartition(".")[0])]
     if len(within) == 1 and list(leaves.values()).count("score") > 1:
         return within[0], ()
-    for name in answer_words("verdict_fields"):
+    for name in words_of("verdict_fields"):
         named = [key for key, leaf in leaves.items() if leaf == name and not (key in free and name in _ALSO_TEXT)]
         if len(named) == 1:
             return named[0], ()
     overall = [key for key, leaf in leaves.items() if _OVERALL.match(leaf)]
     if len(overall) == 1:
         return overall[0], ()
-    others = [
-        key
-        for key, leaf in leaves.items()
-        if not TEXTS.search(leaf)
-        and leaf not in ("confidence", "id", "name", "konfidenz")
-        and not re.match(r"\s*\[|\s*<?(?:list|array|liste)\b", fields[key], re.IGNORECASE)
-    ]
+    others = [key for key, leaf in leaves.items() if leaf not in ("confidence", "id", "name", "konfidenz")]
+    others = [key for key in others if not re.match(r"\s*\[|\s*<?(?:list|array|liste)\b", fields[key], re.IGNORECASE)]
     told = [
         key for key in others if BOOLEAN.search(fields[key]) or read_numbers(fields[key]) or read_labels(fields[key])
     ]
-    told = told or [
-        key
-        for key in others
-        if re.search(
-            r"score|rating|grade|number|integer|float"
-            r"|0",
-            fields[key],
-            re.I,
-        )
-    ]
+    if len(told) != 1:
+        others = [key for key in others if not TEXTS.search(leaves[key])]
+        told = [key for key in told if key in others]
+    told = told or [key for key in others if re.search(r"score|rating|grade|number|integer|float|0", fields[key], re.I)]
     if len(told or others) == 1:
         return (told or others)[0], ()
     return None, tuple(told or others or fields)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from .stated_labels import BRACKETS, TAGGED, TEXTS
+from .enumerations import BRACKETS, TAGGED
+from .stated_labels import TEXTS
 
 _WORD_FOR_VERDICT = (
     r"number|integer|digit|zahl|ziffer|score|rating|note|verdict|label|grade|letter|judge?ment|decision|urteil"

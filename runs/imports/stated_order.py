@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from ...judges import OutputScale
 from .file_facts import FileFacts
-from .stated_labels import answer_rows, ends_differ
+from .label_order import ends_differ
+from .prompt_words import rows_of
 from .stated_threshold import stated_threshold
 
 
@@ -42,7 +43,7 @@ def _steps(labels: Sequence[str]) -> tuple[str, ...] | None:
         run = sorted(by_number)
         return tuple(by_number[n] for n in run) if run == list(range(run[0], run[0] + len(labels))) else None
     words = {label.casefold().replace(" ", "_"): label for label in labels}
-    for row in answer_rows("ladders"):
+    for row in rows_of("ladders"):
         if words.keys() <= set(row):
             return tuple(words[word] for word in row if word in words)
     return tuple(labels) if ends_differ(labels) else None

@@ -7,7 +7,7 @@ from functools import cache
 
 from ...judges import OutputScale
 from .file_facts import FileFacts, threshold_in_code
-from .stated_labels import answer_words
+from .prompt_words import words_of
 
 _N = r"(?P<n>[0-9]+(?:[.,][0-9]+)?)(?:\s?/\s?[0-9]+)?(?![\w%])"
 _PLUS = r"(?P<n>[0-9]{1,3})\+(?![\w+])"
@@ -312,7 +312,7 @@ def _says(sentence: str) -> tuple[bool, bool]:
 @cache
 def _words(kind: str) -> str:
     return "|".join(
-        re.escape(word.replace("_", " ")) + (r"s?\b" if len(word) < 5 else "") for word in answer_words(kind)
+        re.escape(word.replace("_", " ")) + (r"s?\b" if len(word) < 5 else "") for word in words_of(kind)
     )
 
 

@@ -11,10 +11,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from .stated_labels import REPEATED
 
 FIELD = "\ufffc"
 """Stands for a field of the row in a text that is read for its units."""
+_WORD = r"[^\W\d_][\w+-]*"
+_REPEATED = re.compile(
+    rf"(?m)^[ \t]*[*_`\"']*(?P<key>[^\W\d_]\w*(?: \w+){{0,2}}?)(?P<gap> ?):[*_]*[ \t]*"
+    rf"(?P<one>{_WORD}(?: {_WORD}){{0,2}})[*_`\"']*[ \t]*"
+    rf"(?:\n[ \t]*(?:or|oder|ou|o|,)?|,?[ \t]+(?:or|oder|ou|o))[ \t]*\n?"
+    rf"[ \t]*[*_`\"']*(?P=key) ?:[*_]*[ \t]*(?P<two>{_WORD}(?: {_WORD}){{0,2}})[*_`\"']*[ \t]*$"
+)
+"""Two lines that write the same key with one label each: the forms that the last line of an answer can have."""
 UnitKind = Literal["blank", "row", "tag", "heading", "role", "answer", "rule"]
 
 _TAG = re.compile(
@@ -154,7 +161,7 @@ def read_units(text: str) -> list[Unit]:
     pieces = [piece for line in _lines(text) for piece in _sentences(text, line)]
     units: list[Unit] = []
     in_answer = in_form = of_labels = of_keys = told = False
-    forms = [match.span() for match in REPEATED.finditer(text)]
+    forms = [match.span() for match in _REPEATED.finditer(text)]
     for at, piece in enumerate(pieces):
         words = text[piece.start : piece.end]
         following = next((p for p in pieces[at + 1 :] if text[p.start : p.end].strip()), None)
@@ -254,6 +261,17 @@ def _with_answer_after_row(units: list[Unit]) -> list[Unit]:
 def _says_more(words: str) -> bool:
     """Whether a line with a field is a sentence, and not the field with its label."""
     return FIELD in words and len(re.findall(r"[^\W\d_]+", words.partition(FIELD)[0])) > 4
+
+
+def without_rows(text: str, units: Sequence[Unit]) -> str:
+    """Return a text with a full stop for each field with its label."""
+    kept, start = "", 0
+    for unit in units:
+        words = text[unit.start : unit.end]
+        if unit.kind == "row" and not _says_more(words):
+            kept += text[start : unit.start] + "."
+            start = unit.end
+    return kept + text[start:]
 
 
 def words_on_answer(text: str, units: Sequence[Unit]) -> str:

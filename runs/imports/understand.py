@@ -15,7 +15,7 @@ from .known_answer import ask_for_threshold, known_answer, with_threshold
 from .stated_answer import Question, StatedAnswer
 from .stated_threshold import stated_threshold
 from .template_syntaxes import our_template
-from .text_units import FIELD, Span, Unit, find_criteria, plain_marks, read_units, words_on_answer
+from .text_units import FIELD, Span, Unit, find_criteria, plain_marks, read_units, without_rows, words_on_answer
 
 _NAMESPACES = ("item", "sample", "vars", "row", "data", "record", "example", "inputs", "outputs")
 """What stands before the dot of a field in tools that group a row's fields."""
@@ -61,7 +61,7 @@ def understand(judge: ForeignJudge, options: AddOptions) -> Understood:
     units = read_units(reading)
     span = _criteria(text, units, judge, options)
     asks = words_on_answer(reading, units)
-    reading = reading.replace(FIELD, "")
+    reading = without_rows(reading, units).replace(FIELD, "")
     answer = known_answer(judge, asks, reading, options)
     questions = list(answer.questions)
     scale = with_threshold(answer.scale, options) if answer.scale else None
