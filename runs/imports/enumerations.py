@@ -61,7 +61,7 @@ _CAPITALS = re.compile(rf"(?<![\w{_UP}]){_OPEN}{_CAPS}{_CLOSE}{_GLOSS}(?:{_SEP}{
 _LETTER = rf"[{_UP}]{_CLOSE}{_GLOSS}(?!\w)"
 _LETTERS = re.compile(rf"(?<![\w'’]){_OPEN}{_LETTER}(?:{_SEP}{_OPEN}{_LETTER})+")
 _LIST = rf"{_OPEN}{_PHRASE}{_CLOSE}{_GLOSS}(?:{_SEP}{_OPEN}{_PHRASE}{_CLOSE}{_GLOSS})+"
-_ENCLOSED = re.compile(rf"(?P<open>[<(\[\"'`“{{])\s*(?P<list>{_LIST})\s*(?P<close>[>)\]\"'`”}}])")
+_ENCLOSED = re.compile(rf"(?<!\w)(?P<open>[<(\[\"'`“{{])\s*(?P<list>{_LIST})\s*(?P<close>[>)\]\"'`”}}])(?!\w)")
 _END = r"(?=\s*(?:[.;,?!\n>)\]\"'|]|$|(?:and|und|et|y) (?:nothing|nichts|rien|nada)\b|\b(?:only|nur)\b| [–—(-]))"
 _AFTER_COLON = re.compile(rf":[*_]*[ \t]*(?P<list>{_LIST}){_END}")
 _AFTER_LEAD = re.compile(rf"\b(?:{pattern_of('lead')}):?\s+(?P<list>{_LIST}){_END}", re.IGNORECASE)

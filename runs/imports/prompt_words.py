@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import cache
 from importlib.resources import files
 
@@ -32,3 +33,25 @@ def pattern_of(kind: str) -> str:
     """Return a pattern of the words of a kind, the longest first; `_` in a word is a blank."""
     words = sorted(words_of(kind), key=len, reverse=True)
     return "|".join(re.escape(word).replace("_", r"\s") .replace(r"\*", r"\w*") for word in words)
+
+
+@cache
+def means(kind: str, word: str) -> bool:
+    """Whether a word is one of a kind, also with another ending: `erfundene` by `erfunden`."""
+    known, plain = _plain_words(kind), _plain(word)
+    if plain in known or plain.replace("-", "_") in known:
+        return True
+    if "-" in word:
+        return any(means(kind, part) for part in word.split("-") if len(part) > 3)
+    return any(len(plain) - cut >= 5 and plain[:-cut] in known for cut in (1, 2, 3))
+
+
+@cache
+def _plain_words(kind: str) -> frozenset[str]:
+    return frozenset(_plain(word) for word in words_of(kind))
+
+
+def _plain(word: str) -> str:
+    """Return a word without accents, umlauts as one letter however they are written."""
+    letters = unicodedata.normalize("NFKD", word.casefold())
+    return re.sub(r"([aou])e", r"\1", "".join(letter for letter in letters if not unicodedata.combining(letter)))

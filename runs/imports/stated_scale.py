@@ -98,6 +98,9 @@ _EXPLAINED = re.compile(r"(?:^|(?<=[,;(:<.\n] ))(?P<level>-?\d{1,2})\s?[=:]\s?(?
 """A grade in the middle of a sentence with what it means: "0 = nothing, 1 = a part, 2 = all"."""
 
 
+_DATE = re.compile(r"\b\d{4}-\d\d(?:-\d\d)?\b|\b\d{1,2}\.\d{1,2}\.\d{2,4}\b|\b\d{1,2}:\d\d\b|\b(?:19|20)\d\d\b")
+
+
 def _in_digits(text: str) -> str:
     """Return a text whose ranges in words ("one to five") are in digits."""
     return _RANGE_IN_WORDS.sub(
@@ -113,7 +116,7 @@ def read_numbers(text: str, *, cued: bool = False) -> OutputScale | None:
         cued: Whether a range counts only beside a word such as "scale" or "from", as it must where the text is not
             about the answer.
     """
-    text = _in_digits(text)
+    text = re.sub(_DATE, "_", _in_digits(text))
     explained = [float(match["level"]) for match in _EXPLAINED.finditer(text)]
     steps = sorted(set(explained))
     if len(steps) > 2 and steps[-1] - steps[0] == len(steps) - 1 and steps[0] in (-2, -1, 0, 1) and not cued:
@@ -153,7 +156,7 @@ def _of_range(text: str, match: re.Match[str], *, cued: bool) -> OutputScale | N
         and not _CUE.match(text[match.end() : match.end() + 12].strip())
     ):
         return None
-    if low >= high or high > 1000 or _NOT_A_SCALE.match(text, match.end()):
+    if low >= high or high > 1000 or not -10 <= low <= 1 or _NOT_A_SCALE.match(text, match.end()):
         return None
     near = text[max(0, match.start() - 120) : match.end() + 120]
     if (low, high) == (0.0, 1.0) and (
