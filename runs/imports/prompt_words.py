@@ -36,22 +36,28 @@ def pattern_of(kind: str) -> str:
 
 
 @cache
-def means(kind: str, word: str) -> bool:
-    """Whether a word is one of a kind, also with another ending: `erfundene` by `erfunden`."""
-    known, plain = _plain_words(kind), _plain(word)
-    if plain in known or plain.replace("-", "_") in known:
+def means(kind: str, word: str, *, plain: bool = False) -> bool:
+    """Whether a word is one of a kind, also with another ending: `erfundene` by `erfunden`.
+
+    Args:
+        kind: The kind.
+        word: In small letters.
+        plain: Whether it has no accents, as names of fields have none.
+    """
+    known = _without_accents(kind) if plain else words_of(kind)
+    if word in known or word.replace("-", "_") in known:
         return True
     if "-" in word:
-        return any(means(kind, part) for part in word.split("-") if len(part) > 3)
-    return any(len(plain) - cut >= 5 and plain[:-cut] in known for cut in (1, 2, 3))
+        return any(means(kind, part, plain=plain) for part in word.split("-") if len(part) > 3)
+    return any(len(word) - cut >= 5 and word[:-cut] in known for cut in (1, 2, 3))
 
 
 @cache
-def _plain_words(kind: str) -> frozenset[str]:
-    return frozenset(_plain(word) for word in words_of(kind))
+def _without_accents(kind: str) -> frozenset[str]:
+    return frozenset(map(without_accents, words_of(kind)))
 
 
-def _plain(word: str) -> str:
-    """Return a word without accents, umlauts as one letter however they are written."""
-    letters = unicodedata.normalize("NFKD", word.casefold())
+def without_accents(text: str) -> str:
+    """Return a text without accents, umlauts as one letter however they are written."""
+    letters = unicodedata.normalize("NFKD", text)
     return re.sub(r"([aou])e", r"\1", "".join(letter for letter in letters if not unicodedata.combining(letter)))

@@ -11,7 +11,7 @@ import re
 from typing import Literal
 
 from ...judges import OutputScale
-from .prompt_words import means, pattern_of, words_of
+from .prompt_words import means, pattern_of, without_accents, words_of
 from .stated_threshold import good_side
 
 Direction = Literal["up", "down", "open", "unsaid"]
@@ -28,12 +28,13 @@ _NOT_IN_SOURCE = re.compile(
 )
 _MEASURES = re.compile(
     rf"\b(?:{pattern_of('rates')})\W+(?:\w{{1,4}}\W+){{0,4}}(?P<after>\w{{4,}}(?:\W+of\W+\w+)?)"
-    rf"|\b(?:{pattern_of('how')})\s(?:\w{{1,4}}\s){{0,2}}(?P<how>\w{{4,}})"
     rf"|\b(?:{pattern_of('counts')})\W+(?P<counted>(?:\w+[^\w\n.]+){{0,3}}\w+)"
     r"|\b(?P<scaled>\w+)(?: level| score)? (?:from|between|of|on a scale|von|zwischen|de|entre|da) (?:\w+ )?\d"
     r"|\b(?P<before>\w+)[ _-](?:score|level|rating|count|wert|stufe|grad)\b",
     re.IGNORECASE,
 )
+_HOW = re.compile(rf"\b(?:{pattern_of('how')})\s(?P<how>[^.,;:\n(?!]{{4,90}})", re.IGNORECASE)
+_NOTHING = re.compile(rf"\b(?:{pattern_of('nothing')})\b", re.IGNORECASE)
 _COMPARES = rf"\b(?:{{side}})\b[^.\n]{{{{0,24}}}}?(?:\b(?:{pattern_of('is')})|=|,)\s*(?:the )?(?:{{quality}})\b"
 _MORE_GOOD, _LESS_BAD, _MORE_BAD, _LESS_GOOD = (
     re.compile(_COMPARES.format(side=pattern_of(side), quality=pattern_of(quality)).replace("{{", "{").replace("}}", "}"), re.IGNORECASE)
@@ -129,6 +130,10 @@ def _by_measure(text: str, name: str) -> Direction:
         negated = _NEGATION.search(" ".join(words)) or any(_NEGATION.match(word) for word in words)
         signs |= {-side if negated else side for side in sides}
         doubted |= any(means("doubtful", word) for word in words)
+    for match in _HOW.finditer(text):
+        words = _words(match["how"])
+        doubted |= any(means("doubtful", word) and not means("faults", word) for word in words[:3])
+        signs |= {0 if doubted else _side_of_words(match["how"])} - {0}
     if signs == {-1}:
         return "down"
     if -1 in signs or (doubted and 1 not in signs):
@@ -144,10 +149,10 @@ def _is_usual(name: str) -> bool:
 
 def _side_of_name(name: str) -> int:
     """Return -1 where a field is named after a fault, 1 where after something good, 0 where it does not tell."""
-    words = _words(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name))
+    words = _words(without_accents(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)))
     negated = any(word in words_of("negations") for word in words)
-    bad = any(means("faults", word) for word in words)
-    good = any(means("better", word) and word not in words_of("negations") for word in words)
+    bad = any(means("faults", word, plain=True) for word in words)
+    good = any(means("better", word, plain=True) and word not in words_of("negations") for word in words)
     if bad == good:
         return 0
     return (1 if negated else -1) if bad else (-1 if negated else 1)
@@ -205,6 +210,8 @@ def _side_of(value: str, text: str) -> int:
 
 def _side_of_words(words: str) -> int:
     """Return 1 for words of something good, -1 for words of a fault, 0 where there are both or none."""
+    if (match := _NOTHING.search(words)) and not any(means("faults", w) for w in _words(words[match.end() :])[:3]):
+        return 0  # "none of it", which may be good or bad
     sides: list[int] = []
     for match in re.finditer(r"[^\W\d_]+(?:-[^\W\d_]+)*", words.casefold()):
         word = match.group()

@@ -230,7 +230,8 @@ def _with_places(text: str, labels: tuple[str, ...]) -> str:
 
 
 def _sentences(text: str) -> list[str]:
-    return re.split(r"\n|(?<=[.!?;])\s", text)
+    """Return the sentences and lines of a text but for those that show or name the JSON of an answer."""
+    return [words for words in re.split(r"\n|(?<=[.!?;])\s", text) if not re.search(r"(?i)\bjson\b|[{}]", words)]
 
 
 def _numbers(scale: OutputScale) -> list[float]:
