@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...judges import InputError
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart, join_literals
@@ -43,22 +43,32 @@ def read_python(text: str, wanted: str | None) -> tuple[TemplateMessage, ...]:
     """
     tree = ast.parse(text)
     named = constants_of(tree)
-    strings: list[CodeString] = []
-    for name, value in named.items():
-        if parts := python_parts(value, named):
-            strings.append(CodeString(name=name, parts=parts, line=value.lineno))
     if wanted is None:
         chats = [chat for node in ast.walk(tree) if isinstance(node, ast.List) and (chat := _python_chat(node, named))]
         chats = [chat for chat in chats if any(string.has_fields for string in chat)]
         if len(chats) == 1:
             return _as_messages([*_system_argument(tree, named, chats[0]), *chats[0]])
-    assigned = {id(value) for value in named.values()}
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Return | ast.keyword) or node.value is None or isinstance(node.value, ast.Name):
-            continue
-        if id(node.value) not in assigned and (parts := python_parts(node.value, named)):
-            strings.append(CodeString(name="", parts=parts, line=node.value.lineno))
-    return _choose(strings, wanted)
+    return _choose(list(_python_strings(tree, named)), wanted)
+
+
+def _python_strings(node: ast.AST, named: dict[str, ast.expr], name: str = "") -> Iterator[CodeString]:
+    """Yield the texts of a tree, each as large as it can be told, by the name, key or argument it is given to."""
+    if isinstance(node, ast.expr) and not isinstance(node, ast.Name) and (parts := python_parts(node, named)):
+        yield CodeString(name=name, parts=parts, line=node.lineno)
+        return
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant):
+            continue  # a docstring
+        if isinstance(node, ast.Dict) and child in node.values and isinstance(child, ast.expr):
+            key = node.keys[node.values.index(child)]
+            yield from _python_strings(child, named, str(key.value) if isinstance(key, ast.Constant) else name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and child is node.value:
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            yield from _python_strings(child, named, target.id if isinstance(target, ast.Name) else name)
+        elif isinstance(child, ast.keyword | ast.stmt):
+            yield from _python_strings(child, named, "")
+        else:
+            yield from _python_strings(child, named, name)
 
 
 def constants_of(tree: ast.AST) -> dict[str, ast.expr]:
@@ -69,6 +79,10 @@ def constants_of(tree: ast.AST) -> dict[str, ast.expr]:
             named[node.targets[0].id] = node.value
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
             named[node.target.id] = node.value
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and isinstance(node.op, ast.Add):
+            if (before := named.get(node.target.id)) is not None:
+                whole = ast.BinOp(left=before, op=ast.Add(), right=node.value)
+                named[node.target.id] = ast.copy_location(whole, node)
     return named
 
 
@@ -143,6 +157,10 @@ def python_parts(node: ast.expr, named: dict[str, ast.expr], depth: int = 0) -> 
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         if node.func.attr in ("format", "strip", "lstrip", "rstrip", "render", "substitute", "replace"):
             return python_parts(node.func.value, named, depth + 1)
+        if node.func.attr == "join" and node.args:
+            listed = named.get(node.args[0].id) if isinstance(node.args[0], ast.Name) else node.args[0]
+            if isinstance(listed, ast.List | ast.Tuple):
+                return _joined(node.func.value, listed.elts, named, depth)
         if node.func.attr == "dedent" and node.args:
             return python_parts(node.args[0], named, depth + 1)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
@@ -152,6 +170,18 @@ def python_parts(node: ast.expr, named: dict[str, ast.expr], depth: int = 0) -> 
         wraps = node.func.id in ("dedent", "Template", "PromptTemplate", "str")
         return python_parts(node.args[0], named, depth + 1) if wraps else ()
     return ()
+
+
+def _joined(between: ast.expr, pieces: Sequence[ast.expr], named: dict[str, ast.expr], depth: int) -> Parts:
+    """Return the text of pieces with what is put between them."""
+    if not isinstance(between, ast.Constant) or not isinstance(between.value, str):
+        return ()
+    parts: list[TemplatePart] = []
+    for piece in pieces:
+        empty = isinstance(piece, ast.Constant) and not str(piece.value).strip()
+        told = () if empty else python_parts(piece, named, depth + 1) or _python_value(piece, named, depth)
+        parts += [*([between.value] if parts else []), *told]
+    return join_literals(parts) if any(isinstance(part, str) and part.strip() for part in parts) else ()
 
 
 def _percent(parts: Parts, right: ast.expr, named: dict[str, ast.expr], depth: int) -> Parts:
@@ -172,8 +202,13 @@ def _percent(parts: Parts, right: ast.expr, named: dict[str, ast.expr], depth: i
 
 def _python_value(node: ast.expr, named: dict[str, ast.expr], depth: int) -> list[TemplatePart]:
     """Return what stands in a place of an f-string: a constant's own text, else a field by its last name."""
-    if isinstance(node, ast.Name) and isinstance(named.get(node.id), ast.Constant | ast.JoinedStr):
-        return list(python_parts(named[node.id], named, depth + 1))
+    name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+    known = ast.unparse(node) in (name, f"self.{name}", f"cls.{name}") and isinstance(
+        named.get(name), ast.Constant | ast.JoinedStr
+    )
+    if known or (isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".join")):
+        if parts := python_parts(node, named, depth + 1):
+            return list(parts)
     return [Field(_last_name(ast.unparse(node)))]
 
 
@@ -195,6 +230,10 @@ _JS_NAME = re.compile(
     r"([A-Za-z_$][\w$]*)\s*(?::\s*string\s*)?(?:=|:)\s*(?:async\s*)?(?:\([^()]*\)\s*=>\s*|[\w$]+\s*=>\s*|dedent\s*)?\(?\s*$"
 )
 _JS_ROLE = re.compile(r"role['\"]?\s*:\s*['\"](\w+)['\"]\s*,\s*['\"]?content['\"]?\s*:\s*$")
+_JS_NAME_PUT_IN = r"[A-Za-z_$][\w$.?\[\]()]*"
+_JS_LINK = re.compile(rf"(?:\s*(?:[+,]|{_JS_NAME_PUT_IN}|\"\"|''|``)\s*)*\s*[+,](?:\s*(?:[+,]|{_JS_NAME_PUT_IN}|\"\"|''|``)\s*)*\s*")
+"""What stands between two strings that are put together, with `+` or as neighbours in a list."""
+_JS_JOINED_LIST = re.compile(r"\$\{\s*(?P<name>\w+)\.join\(\s*(?P<mark>['\"`])(?P<between>[^'\"`]*)(?P=mark)\s*\)\s*\}")
 _JS_ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
@@ -204,40 +243,74 @@ def read_javascript(text: str, wanted: str | None) -> tuple[TemplateMessage, ...
     Raises:
         InputError: It holds no prompt, or several.
     """
+    text = re.sub(_JS_JOINED_LIST, lambda match: _js_list(text, match), text)
     strings: list[CodeString] = []
+    ends: list[int] = []
+    outside = re.sub(_JS_STRING, lambda match: " " * len(match.group()), text)
     constants = {match[1]: match for match in _JS_CONSTANT.finditer(text)}
     for match in _JS_STRING.finditer(text):
         body = next((group for group in match.groups() if group is not None), "")
         template = match.group().startswith("`")
         parts = tuple(_js_parts(body, constants)) if template else ()
         if not any(isinstance(part, Field) for part in parts):
-            parts = read_loose(_js_text(body))
+            parts = read_loose(_js_text(body)) or ((_js_text(body),) if body else ())
+        link = _JS_LINK.fullmatch(text, ends[-1], match.start()) if strings and parts else None
+        if link and ("," not in link.group() or _is_joined(outside, match.end())):
+            between = _js_put_in(link.group(), constants)
+            strings[-1] = replace(strings[-1], parts=join_literals([*strings[-1].parts, *between, *parts]))
+            ends[-1] = match.end()
+            continue
         before = text[max(0, match.start() - 200) : match.start()]
         role, name = _JS_ROLE.search(before), _JS_NAME.search(before)
-        if len(body) < 40 and not role:
+        if not body.strip():
             continue
+        ends.append(match.end())
         line = text.count("\n", 0, match.start()) + 1
         strings.append(
             CodeString(
                 name=name[1] if name else "", parts=join_literals(parts), line=line, role=role[1] if role else ""
             )
         )
+    strings = [string for string in strings if len(string) >= 40 or string.role]
     chat = [string for string in strings if string.role in ROLES]
     if wanted is None and any(string.has_fields for string in chat):
         return _as_messages(chat)
     return _choose(strings, wanted)
 
 
+def _js_list(text: str, match: re.Match[str]) -> str:
+    """Return the words of a list of strings where they are put into a text, as in `${LABELS.join(", ")}`."""
+    listed = re.search(rf"\b{re.escape(match['name'])}\s*(?::[^=\n]*)?=\s*\[([^\[\]]*)\]", text)
+    words = [next(filter(None, one.groups()), "") for one in re.finditer(_JS_STRING, listed[1])] if listed else []
+    return match["between"].join(words) if words else match.group()
+
+
+def _is_joined(text: str, at: int) -> bool:
+    """Whether the list that a place of the text stands in is made into one text."""
+    closed = text.find("]", at)
+    return closed >= 0 and re.match(r"\](?:\s*\.filter\(\w*\))?\s*\.join\(", text[closed:]) is not None
+
+
+def _js_put_in(code: str, constants: Mapping[str, re.Match[str]]) -> Iterator[TemplatePart]:
+    """Yield what stands between strings: the text of a constant, a field for another name, a line break for a comma."""
+    for piece in re.findall(rf",|{_JS_NAME_PUT_IN}", code):
+        if piece == ",":
+            yield "\n"
+        else:
+            yield from _js_parts(f"${{{piece}}}", constants)
+
+
 def _js_parts(body: str, constants: Mapping[str, re.Match[str]], depth: int = 0) -> Iterator[TemplatePart]:
     end = 0
     for match in re.finditer(r"(?<!\\)\$\{([^{}]*)\}", body):
         yield _js_text(body[end : match.start()])
+        listed = re.fullmatch(r"\s*(\w+)\.join\((.*)\)\s*", match[1])
         constant = constants.get(match[1].strip())
         if constant is not None and depth < 5:
             written = next(group for group in constant.groups()[1:] if group is not None)
             yield from _js_parts(written, constants, depth + 1) if constant[2] is not None else (_js_text(written),)
         else:
-            yield Field(_last_name(match[1]))
+            yield Field(listed[1] if listed else _last_name(match[1]))
         end = match.end()
     yield _js_text(body[end:])
 
@@ -255,10 +328,11 @@ def _choose(strings: Sequence[CodeString], wanted: str | None) -> tuple[Template
             raise InputError(f"there is no string {wanted!r} in it", hint=f"its strings: {names}")
         return _as_messages(found[:1])
     prompts = [string for string in strings if string.has_fields and len(string) >= 20]
+    prompts = prompts or [string for string in strings if string.has_fields and len(string) >= 5]
     prompts = [string for at, string in enumerate(prompts) if all(string.parts != p.parts for p in prompts[:at])]
     if not prompts:
         raise InputError("it holds no string with fields", hint="put the prompt into a text file with {field} in it")
-    systems = [string for string in strings if "system" in string.name.lower()]
+    systems = [string for string in strings if re.search(r"(?i)system|instruction", string.name)]
     users = [string for string in prompts if string not in systems]
     if len(users) != 1:
         lines = ", ".join(f"{string.name or 'a string'} (line {string.line})" for string in users or prompts)

@@ -15,7 +15,7 @@ from typing import Literal
 
 from .prompt_words import pattern_of
 
-Form = Literal["framed", "marked", "capitals", "enclosed", "listed", "conditions", "lines", "bare"]
+Form = Literal["framed", "marked", "capitals", "enclosed", "listed", "conditions", "lines", "headed", "slashed", "bare"]
 MOST_LABELS = 12
 
 
@@ -56,19 +56,24 @@ _IN_MARKS = re.compile(
     r"\"([^\"“”„\n]{1,40})\"|[“„]([^\"“”„\n]{1,40})[”“\"]|`([^`\n]{1,40})`|\*\*([^*\n]{1,40})\*\*|«\s?([^»\n]{1,40}?)\s?»"
     r"|(?<!\w)'([^'\n]{1,40})'(?!\w)|‘([^’\n]{1,40})’|(?<![*\w])\*([^*\s\n][^*\n]{0,38})\*(?![*\w])"
 )
-_GAP = re.compile(rf"[^\"“”„`*«»\n]{{0,90}}?{_SEP}|{_GLOSS}{_SEP}|\s+of\s+")
-_CAPITALS = re.compile(rf"(?<![\w{_UP}]){_OPEN}{_CAPS}{_CLOSE}{_GLOSS}(?:{_SEP}{_OPEN}{_CAPS}{_CLOSE}{_GLOSS})+(?!\w|[ _]?[:=])")
+_GAP = re.compile(rf"[^\"“”„`*«»\n]{{0,90}}?{_SEP}|{_GLOSS}{_SEP}|\s+[^\W\d_]{{1,5}}\s+")
+_CAPITALS = re.compile(
+    rf"(?<![\w{_UP}]){_OPEN}{_CAPS}{_CLOSE}{_GLOSS}(?:{_SEP}{_OPEN}{_CAPS}{_CLOSE}{_GLOSS})+(?!\w|[ _]?[:=])"
+)
 _LETTER = rf"[{_UP}]{_CLOSE}{_GLOSS}(?!\w)"
 _LETTERS = re.compile(rf"(?<![\w'’]){_OPEN}{_LETTER}(?:{_SEP}{_OPEN}{_LETTER})+")
+_SYMBOLS = re.compile(rf"{_OPEN}{_SYMBOL}{_CLOSE}(?:{_SEP}{_OPEN}{_SYMBOL}{_CLOSE})+")
 _LIST = rf"{_OPEN}{_PHRASE}{_CLOSE}{_GLOSS}(?:{_SEP}{_OPEN}{_PHRASE}{_CLOSE}{_GLOSS})+"
 _ENCLOSED = re.compile(rf"(?<!\w)(?P<open>[<(\[\"'`“{{])\s*(?P<list>{_LIST})\s*(?P<close>[>)\]\"'`”}}])(?!\w)")
 _END = r"(?=\s*(?:[.;,?!\n>)\]\"'|]|$|(?:and|und|et|y) (?:nothing|nichts|rien|nada)\b|\b(?:only|nur)\b| [–—(-]))"
 _AFTER_COLON = re.compile(rf":[*_]*[ \t]*(?P<list>{_LIST}){_END}")
 _AFTER_LEAD = re.compile(rf"\b(?:{pattern_of('lead')}):?\s+(?P<list>{_LIST}){_END}", re.IGNORECASE)
-_AFTER_VERB = re.compile(rf"(?:^|[.!?:,;]\s)(?:\w+ )?\b\w+\s(?P<list>{_OPEN}{_WORD}{_CLOSE}(?:{_SEP}{_OPEN}{_WORD}{_CLOSE})+){_END}", re.M)
+_AFTER_VERB = re.compile(
+    rf"(?:^|[.!?:,;]\s)(?:\w+ )?\b\w+\s(?P<list>{_OPEN}{_WORD}{_CLOSE}(?:{_SEP}{_OPEN}{_WORD}{_CLOSE})+){_END}", re.M
+)
 _SLASHED = re.compile(rf"(?<![\w/.])(?P<list>{_OPEN}{_PHRASE}{_CLOSE}(?:\s?[|/]\s?{_OPEN}{_PHRASE}{_CLOSE})+){_END}")
 _KEY = rf"(?P<key>(?!(?:{_ORS})\s)[^\W\d_][\w-]*(?: [\w-]+){{0,2}} ?"
-_CLAUSE_ENDS = rf"(?={_CLOSE}[ \t]*(?:[.,;)\]\n]|$|\b(?:{_ORS})\b))"
+_CLAUSE_ENDS = rf"(?={_CLOSE}[ \t]*(?:[.,;)\]\n]|$|(?<=[ \t])[ \t]|\b(?:{_ORS})\b))"
 _FRAME = re.compile(rf"{_KEY}:) ?{_OPEN}(?P<value>{_PHRASE}){_CLAUSE_ENDS}")
 _EQUATED = re.compile(rf"{_KEY}=(?!=)) ?{_OPEN}(?P<value>{_PHRASE})(?={_CLOSE}[ \t]*:|{_CLAUSE_ENDS[3:]}")
 TAGGED = re.compile(r"<([A-Za-z][\w-]*)>\s*([^<>\n]{0,60}?)\s*</\1>")
@@ -109,7 +114,7 @@ def enumerations(text: str, *, asked: bool = False) -> list[Enumeration]:
         text: The text.
         asked: Whether it asks for the answer, so that a list needs no marks to be one.
     """
-    found = [*_framed(text), *_marked(text), *_capitals(text), *_conditions(text), *_enclosed(text), *_lines(text)]
+    found = [*_framed(text), *_marked(text), *_capitals(text), *_conditions(text), *_enclosed(text), *_lines(text), *_headed(text)]
     found += _bare(text, asked=asked)
     return [one for one in found if _may_be_labels(one)]
 
@@ -118,7 +123,7 @@ def distinct(items: Iterable[str]) -> tuple[str, ...]:
     """Return items without marks round them, each once."""
     stripped = (item.strip(" \t\n\"'`“”„‘’«»*_.<>[]()") for item in items)
     found: dict[str, str] = {}
-    for item in stripped:
+    for item in (re.sub(rf"^{_SYMBOL} (?=\w)", "", item) for item in stripped):
         if item:
             found.setdefault(item.casefold(), item)
     return tuple(found.values())
@@ -178,12 +183,14 @@ def _marked(text: str) -> Iterator[Enumeration]:
             keys = {word.rpartition(": ")[0] for word in words}
             key = f"{keys.pop()}: ..." if len(keys) == 1 and all(": " in word for word in words) else ""
             items = distinct(word.rpartition(": ")[2] if key else word for word in words)
-            yield Enumeration(items=items, form="framed" if key else "marked", key=key, start=run[0].start(), marked=True)
+            yield Enumeration(
+                items=items, form="framed" if key else "marked", key=key, start=run[0].start(), marked=True
+            )
         run = [match] if match else []
 
 
 def _capitals(text: str) -> Iterator[Enumeration]:
-    for pattern in (_CAPITALS, _LETTERS):
+    for pattern in (_CAPITALS, _LETTERS, _SYMBOLS):
         for match in pattern.finditer(text):
             yield Enumeration(items=items_of(match.group()), form="capitals", start=match.start(), marked=True)
 
@@ -268,6 +275,14 @@ def _runs(lines: Sequence[_Line]) -> Iterator[tuple[tuple[str, str, str] | None,
             yield shape, run[first:last]
 
 
+def _headed(text: str) -> Iterator[Enumeration]:
+    """Yield neighbouring headings of one depth with text under each, as a section on labels has them."""
+    headings = [*re.finditer(r"(?m)^(?P<depth>#{2,6}) +[*_`\"]*(?P<head>[^\n]{1,40}?)[*_`\"]*[ \t]*$", text)]
+    for _, group in groupby(headings, key=lambda heading: heading["depth"]):
+        run = list(group)
+        yield Enumeration(items=distinct(heading["head"] for heading in run), form="headed", start=run[0].start())
+
+
 def _shape(match: re.Match[str]) -> tuple[str, str, str]:
     """Return what lines of one list have in common: bullet, marks, and what parts the head from the rest."""
     bullet = re.sub(r"\d+", "1", match["bullet"].strip())
@@ -286,9 +301,11 @@ def _without_frame(heads: Sequence[str]) -> list[str]:
 
 
 def _bare(text: str, *, asked: bool) -> Iterator[Enumeration]:
-    """Yield lists without marks: after a colon, after "one of" and the like; where the answer is asked for, after a verb."""
+    """Yield lists without marks: after a colon, between slashes; where the answer is asked for, after a verb."""
     for match in _AFTER_COLON.finditer(text):
         yield Enumeration(items=items_of(match["list"]), form="enclosed", start=match.start("list"))
-    for pattern in (_AFTER_LEAD, _SLASHED, _AFTER_VERB) if asked else (_AFTER_LEAD,):
+    for match in _SLASHED.finditer(text):
+        yield Enumeration(items=items_of(match["list"]), form="slashed", start=match.start("list"))
+    for pattern in (_AFTER_LEAD, _AFTER_VERB) if asked else ():
         for match in pattern.finditer(text):
             yield Enumeration(items=items_of(match["list"]), form="bare", start=match.start("list"))

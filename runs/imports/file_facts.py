@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ...judges import OutputScale
 
@@ -91,7 +91,7 @@ def threshold_in_code(facts: FileFacts, scale: OutputScale) -> tuple[float | Non
         if place is None:
             return None, f"a threshold of {number:g}"
         found.add(place)
-    for compared in facts.compared:
+    for compared in _by_side(facts.compared):
         place = _of_labels(compared, scale) if compared.labels else _of_number(compared, scale)
         if place == "open":
             return None, compared.code
@@ -102,6 +102,17 @@ def threshold_in_code(facts: FileFacts, scale: OutputScale) -> tuple[float | Non
     if found:
         return found.pop(), ""
     return None, facts.elsewhere
+
+
+def _by_side(compared: Sequence[Compared]) -> list[Compared]:
+    """Return comparisons with the labels that pass as one, and those that fail: `x == "good" or x == "best"`."""
+    joined: list[Compared] = []
+    for side in (True, False):
+        of_labels = [one for one in compared if one.labels and one.passes is side]
+        if of_labels:
+            labels = tuple(label for one in of_labels for label in one.labels)
+            joined.append(replace(of_labels[0], labels=labels))
+    return [one for one in compared if not one.labels or one.passes is None] + joined
 
 
 def _grades(scale: OutputScale) -> list[float]:

@@ -63,7 +63,8 @@ def _compared(code: str, constants: dict[str, float]) -> Iterator[Compared]:
     for match in _COMPARED.finditer(code):
         names = re.findall(r"[A-Za-z_$][\w$]*", match["left"])
         right = match["right"]
-        if not names or not any(VERDICT_NAME.search(_snake(name)) for name in names[-2:]):
+        is_verdict = any(VERDICT_NAME.search(_snake(name)) for name in names[-2:])
+        if not is_verdict and (right[0] not in "'\"" or _passes(code[: match.start()]) is None):
             continue
         number = float(right) if re.fullmatch(_NUMBER, right) else constants.get(right)
         labels = (right[1:-1],) if right[0] in "'\"" else ()

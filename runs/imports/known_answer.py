@@ -8,9 +8,9 @@ from dataclasses import replace
 from ...judges import InputError, OutputScale
 from .file_facts import FileFacts, ordered_by_scores
 from .foreign_judge import AddOptions, ForeignJudge
+from .label_order import in_order
 from .stated_answer import Question, StatedAnswer, ask_for_order, named_scale, read_answer
 from .stated_fields import json_fields
-from .label_order import in_order
 from .stated_order import order_by_passing
 from .stated_scale import of_numbers
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .prompt_words import pattern_of, rows_of, words_of
+from .prompt_words import means, pattern_of, rows_of, words_of
 
 LETTER_RANGE = re.compile(
     r"\b(?:letters?|grades?|noten?|buchstaben?)\b[^.\n]{0,30}?\b(A)\b[^.\n\w]{0,3}(?:\([^()]*\) ?)?(?:to|bis|-|–)\s?([D-F])\b",
     re.IGNORECASE,
 )
-_LETTER_GRADES = re.compile(
-    r"\bletter grades?\b|\b[Gg](?:rade|RADE)s?\b[^.\n\w]{0,3}(?:\w+[^.\n\w]{1,2}){0,4}\b[A-E]\b|\bnoten?\b[^.\n]{0,20}\bA\b"
-)
 _NEGATION = re.compile(
-    r"(?:not|nicht|non|no|pas|kein|keine|never|niet)[ _-]+|(?:un|in|im|ir|il|dis|on|non|nicht)(?=\w{3})", re.IGNORECASE
+    r"(?:not|nicht|non|no|pas|kein|keine|never|niet)[ _-]+|(?:un|in|im|ir|il|dis|mis|on|non|nicht)(?=\w{3})",
+    re.IGNORECASE,
 )
 _OF_FEELING = {"none", "low", "medium", "high", "small", "mittel"}
 
@@ -28,7 +26,7 @@ def in_order(labels: Sequence[str], text: str = "") -> tuple[str, ...] | None:
         text: All of the prompt, which says whether letters are grades or the letters of options.
     """
     if all(re.fullmatch(r"[A-F][+-]?", label) for label in labels) and len(labels) > 3:
-        if "F" not in labels and not LETTER_RANGE.search(text) and not _LETTER_GRADES.search(text):
+        if "F" not in labels and not LETTER_RANGE.search(text) and not _are_grades(text):
             return None
         return tuple(sorted(labels, key=lambda grade: (-ord(grade[0]), "-+".find(grade[1:]) if grade[1:] else 0.5)))
     words = {re.sub(r"[ -]", "_", label.casefold()): label for label in labels}
@@ -39,6 +37,8 @@ def in_order(labels: Sequence[str], text: str = "") -> tuple[str, ...] | None:
     folded = [label.casefold() for label in labels]
     if set(folded) <= set(severities) and not set(folded) <= _OF_FEELING:
         return tuple(sorted(labels, key=lambda label: -severities.index(label.casefold())))
+    if any(words.keys() <= set(row) for row in rows_of("ladders")):
+        return None  # how much of it is good depends on what it is
     first, last = _side(labels[0], labels[-1]), _side(labels[-1], labels[0])
     if first == last or (len(labels) > 2 and 0 in (first, last)):
         return None  # of more than two labels one end alone may be misread, such as "none", which may be good
@@ -49,14 +49,47 @@ def in_order(labels: Sequence[str], text: str = "") -> tuple[str, ...] | None:
             for one, other, label, following in zip(middle, middle[1:], labels, labels[1:], strict=False)
         )
         ends = f"{labels[0]} {labels[-1]}".casefold().replace("_", " ")
-        if re.search(pattern_of("abstains"), ends) or (alike and len(labels) == 3):
+        if re.search(pattern_of("abstains"), ends) or (
+            alike and len(labels) == 3 and _negates(labels[1], labels[0 if first > last else 2])
+        ):
             return None
     return tuple(labels) if first < last else tuple(reversed(labels))
+
+
+def _are_grades(text: str) -> bool:
+    """Whether letters are called grades and not options; of grades A is the best."""
+    return re.search(rf"\b(?:{pattern_of('grades')})\b", text, re.IGNORECASE) is not None and not re.search(
+        rf"\b(?:{pattern_of('options')})\b", text, re.IGNORECASE
+    )
+
+
+def stated_order(labels: Sequence[str], text: str) -> tuple[str, ...] | None:
+    """Return labels in the order that a text gives in words: "from worst to best: ...", "(best first)"; else None."""
+    orders: set[tuple[str, ...]] = set()
+    for kind, step in (("rising", 1), ("falling", -1)):
+        for match in re.finditer(rf"\b(?:{pattern_of(kind)})\b", text, re.IGNORECASE):
+            for start in (match.end(), max(0, match.start() - 160)):
+                near = text[start : match.end() + 400].casefold()
+                places = {
+                    label: found.start()
+                    for label in labels
+                    if (found := re.search(rf"(?<!\w){re.escape(label.casefold())}(?!\w)", near))
+                }
+                if len(places) == len(labels):
+                    orders.add(tuple(sorted(labels, key=lambda label: places[label]))[::step])
+                    break
+    return orders.pop() if len(orders) == 1 else None
 
 
 def ends_differ(labels: Sequence[str]) -> bool:
     """Whether the first and last label mean opposite ends of a scale."""
     return _side(labels[0], labels[-1]) * _side(labels[-1], labels[0]) < 0
+
+
+def _negates(label: str, other: str) -> bool:
+    """Whether a label says that the other is not so: then a third one, such as "not answered", may be the better."""
+    negated = _NEGATION.match(label)
+    return negated is not None and label[negated.end() :].casefold() == other.casefold()
 
 
 def _is_degree(words: str) -> bool:
@@ -82,6 +115,6 @@ def _meant(label: str) -> int:
         if rest or negated.group().endswith((" ", "-")):
             return -rest
     words = set(re.findall(r"[^\W_]+|[\u2190-\u2bff\U0001f000-\U0001faff]", label))
-    if words.intersection(words_of("worse")):
+    if any(means("worse", word) for word in words):
         return -1
-    return 1 if words.intersection(words_of("better")) else 0
+    return 1 if any(means("better", word) for word in words) else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from ...judges import InputError, OutputScale
-from ..exports.template_parts import Field, TemplateMessage, TemplatePart
+from ..exports.template_parts import Field, TemplateMessage, TemplatePart, join_literals
 from .code_judges import read_code_judge
 from .code_strings import read_javascript, read_python
 from .file_facts import FAILS, LABEL_LISTS, LABEL_SCORES, PASSES, THRESHOLD_NAME, Compared, FileFacts
@@ -43,6 +43,8 @@ _USER_KEYS = (
     "content",
 )
 _DOLLAR = r"(?<![\w$\\])\$([A-Za-z_]\w*)"
+_ABOUT = re.compile(r"desc|comment|note|name|owner|version|title|example|rationale|changelog|^id$", re.IGNORECASE)
+"""Keys of texts on the prompt, which are no part of it."""
 Body = Mapping[str, Any]  # Any: JSON or YAML
 
 
@@ -188,6 +190,11 @@ def _from_body(path: Path, body: Any, text: str) -> ForeignJudge:  # Any: JSON o
         value = next((body[key] for key in keys if isinstance(body.get(key), str) and body[key].strip()), None)
         if value is not None:
             messages.append(TemplateMessage(role="system" if role == "system" else "user", parts=_parts(value)))
+    only = next((value[0] for value in body.values() if isinstance(value, list) and len(value) == 1), None)
+    if not messages and isinstance(only, Mapping):
+        return _with_outer(_from_body(path, only, json.dumps(only)), body, text)
+    if not _has_field(messages) and (under := _under_any_key(body)):
+        return _with_outer(_judge(path, "a prompt file", under[1], beside=_facts_of(under[0], text)), body, text)
     nested = [] if messages else _prompts(body)
     if len(nested) == 1:
         return _with_outer(_from_body(path, *_chosen(body, text, nested[0])), body, text)
@@ -201,6 +208,28 @@ def _from_body(path: Path, body: Any, text: str) -> ForeignJudge:  # Any: JSON o
     if messages[-1].role == "system":
         messages[-1] = TemplateMessage(role="user", parts=messages[-1].parts)
     return _judge(path, "a prompt file", tuple(messages), beside=_facts_of(body, text))
+
+
+def _has_field(messages: Sequence[TemplateMessage]) -> bool:
+    return any(isinstance(part, Field) for message in messages for part in message.parts)
+
+
+def _under_any_key(body: Body) -> tuple[Body, tuple[TemplateMessage, ...]] | None:
+    """Return the mapping whose texts are the only ones with fields, and the messages they make, whatever its keys."""
+    texts = {key: value for key, value in body.items() if isinstance(value, str) and not _ABOUT.search(str(key))}
+    read = {key: _parts(value) for key, value in texts.items() if len(value) >= 20}
+    with_fields = [key for key, parts in read.items() if any(isinstance(part, Field) for part in parts)]
+    if not with_fields:
+        values = [item for value in body.values() for item in (value if isinstance(value, list) else [value])]
+        inner = [found for value in values if isinstance(value, Mapping) and "role" not in value and (found := _under_any_key(value))]
+        return inner[0] if len(inner) == 1 else None
+    last = with_fields[-1]
+    before = [key for key in read if key != last and (key in with_fields or len(texts[key]) >= 60)]
+    system: list[TemplatePart] = []
+    for key in before:
+        system += [*(["\n\n"] if system else []), *read[key]]
+    user = TemplateMessage(role="user", parts=read[last])
+    return body, ((TemplateMessage(role="system", parts=join_literals(system)), user) if system else (user,))
 
 
 def _with_outer(judge: ForeignJudge, body: Body, text: str) -> ForeignJudge:
@@ -252,13 +281,17 @@ def _facts_of(body: Body, text: str) -> FileFacts:
 
 def _asked_fields(body: Body) -> dict[str, str]:
     """Return the fields of the schema that is sent beside the messages, each with its labels or limits."""
-    found: Any = next((body[key] for key in ("response_format", "response_schema", "schema") if key in body), None)
-    for key in ("json_schema", "schema"):
-        found = found[key] if isinstance(found, Mapping) and key in found else found
-    properties = found.get("properties") if isinstance(found, Mapping) else None
-    if not isinstance(properties, Mapping):
-        return {}
+    properties = _properties(body)
     return {str(name): _said(value) for name, value in properties.items() if isinstance(value, Mapping)}
+
+
+def _properties(body: Any) -> Body:  # Any: JSON or YAML
+    """Return the properties of the first JSON schema in a file, wherever it stands."""
+    if not isinstance(body, Mapping):
+        return {}
+    if isinstance(body.get("properties"), Mapping):
+        return body["properties"]
+    return next((found for value in body.values() if (found := _properties(value))), {})
 
 
 def _said(field: Body) -> str:

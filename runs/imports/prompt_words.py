@@ -32,7 +32,7 @@ def rows_of(kind: str) -> list[list[str]]:
 def pattern_of(kind: str) -> str:
     """Return a pattern of the words of a kind, the longest first; `_` in a word is a blank."""
     words = sorted(words_of(kind), key=len, reverse=True)
-    return "|".join(re.escape(word).replace("_", r"\s") .replace(r"\*", r"\w*") for word in words)
+    return "|".join(re.escape(word).replace("_", r"\s").replace(r"\*", r"\w*") for word in words)
 
 
 @cache
@@ -49,6 +49,10 @@ def means(kind: str, word: str, *, plain: bool = False) -> bool:
         return True
     if "-" in word:
         return any(means(kind, part, plain=plain) for part in word.split("-") if len(part) > 3)
+    if len(word) > 5 and word[-1] in "aeo" and any(word[:-1] + vowel in known for vowel in "aeo"):
+        return True  # corretto, corretta
+    if re.search(r"euses?$", word) and re.sub(r"euses?$", "eux", word) in known:
+        return True
     return any(len(word) - cut >= 5 and word[:-cut] in known for cut in (1, 2, 3))
 
 

@@ -128,9 +128,12 @@ class _Reader:
             operator, left, right = _OPERATORS[type(node.ops[0])], node.left, node.comparators[0]
             if isinstance(left, ast.Constant) and isinstance(node.ops[0], ast.Gt | ast.GtE | ast.Lt | ast.LtE | ast.Eq):
                 operator, left, right = _TURNED[operator], right, left
+            if isinstance(node.ops[0], ast.In) and isinstance(left, ast.Constant):  # "SEND" in reply
+                left, right = right, left
             scaled, by = _divided(left)
             number, labels = self._number(right), self.strings(right)
-            if not _is_verdict(scaled) and not (labels and _last_name(scaled) in answered):
+            compares_label = labels and (_last_name(scaled) in answered or self._passes(node, right, operator) is not None)
+            if not _is_verdict(scaled) and not compares_label:
                 continue
             if number is None and not labels:
                 continue

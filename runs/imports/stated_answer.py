@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ...judges import InputError, OutputScale
-from .stated_direction import with_direction
+from .label_order import LETTER_RANGE, in_order, stated_order
+from .stated_direction import order_of_ladder, side_of, with_direction
 from .stated_fields import BOOLEAN, json_fields, verdict_field
-from .label_order import LETTER_RANGE, in_order
 from .stated_labels import SURE, StatedLabels, find_labels, letter_range, read_labels, read_lettered, read_shown
 from .stated_marks import names_verdict, place_of, read_mark
-from .stated_scale import NUMBER, as_number, of_numbers, read_count, read_levels, read_numbers
+from .stated_scale import NUMBER, as_number, of_numbers, read_count, read_levels, read_numbers, read_percent
 
 _COMPARES = r"\btie\b|\bbetter\b|\bcompare|\bprefer|\bequal|unentschieden|besser|vergleich|meilleur|mejor|winner"
 """Words of a prompt that sets two answers side by side, whose labels have no order."""
@@ -95,6 +95,8 @@ def _prose_scale(answer: str, whole: str) -> tuple[StatedLabels | None, OutputSc
     numbers = numbers or read_levels(whole) or read_numbers(whole, cued=True) or read_count(whole)
     if numbers:
         return None, numbers, ()
+    if scale := None if stated else read_percent(answer):
+        return None, scale, ()
     if letters := letter_range(answer):
         return StatedLabels(labels=letters), *_label_scale(letters, whole)
     if stated := read_shown(whole) or stated:
@@ -160,7 +162,7 @@ def _field_scale(
         return OutputScale(kind="binary", labels=("false", "true"), threshold=1.0), ()
     numbers = read_numbers(described)
     if (stated := read_labels(described, fields)) and (not numbers or stated.weight >= ASKED):
-        return _label_scale(stated.labels, whole)
+        return _label_scale(stated.labels, whole, key.rpartition(".")[2])
     leaf = re.escape(key.rpartition(".")[2])
     if not numbers and (scale := _said_of_total(leaf, whole)):
         return scale, ()
@@ -171,7 +173,7 @@ def _field_scale(
         if scale := read_numbers("\n".join(own), cued=True):
             return scale, ()
     about = "\n".join(line for line in whole.split("\n") if re.search(rf"\b{leaf}\b", line, re.IGNORECASE))
-    stated = find_labels("\n".join([answer, about]), whole, fields)
+    stated = find_labels(answer, whole, fields)
     if numbers:
         return numbers, ()
     numbers = read_numbers(answer) or read_levels(whole)
@@ -191,7 +193,7 @@ def _said_of_total(name: str, whole: str) -> OutputScale | None:
     return next((scale for s in own if (scale := read_numbers(s))), None)
 
 
-def _label_scale(labels: tuple[str, ...], whole: str) -> tuple[OutputScale | None, tuple[Question, ...]]:
+def _label_scale(labels: tuple[str, ...], whole: str, name: str = "") -> tuple[OutputScale | None, tuple[Question, ...]]:
     folded = {label.casefold() for label in labels}
     paired = ({"a", "b"} <= folded or {"1", "2"} <= folded) and len(labels) < 5
     if (
@@ -203,14 +205,15 @@ def _label_scale(labels: tuple[str, ...], whole: str) -> tuple[OutputScale | Non
         return OutputScale(kind="choice", labels=labels, threshold=1.0), ()
     if all(re.fullmatch(NUMBER, label) for label in labels):
         return of_numbers([as_number(label) for label in labels]), ()
-    ordered = in_order(labels, whole) or _order_of_meanings(labels, whole)
+    ordered = stated_order(labels, whole) or in_order(labels, whole) or _order_of_meanings(labels, whole)
+    ordered = ordered or order_of_ladder(labels, name)
     if ordered is None:
         return None, (ask_for_order(labels),)
     return named_scale(ordered), ()
 
 
 def _order_of_meanings(labels: tuple[str, ...], whole: str) -> tuple[str, ...] | None:
-    """Return letters in the order of the words a text gives for them ("A: CORRECT"); None where they do not tell."""
+    """Return labels in the order of what a text says of them ("A: CORRECT", "DROP if ..."); None where it does not tell."""
     words: dict[str, str] = {}
     for label in labels:
         inline = (
@@ -221,7 +224,10 @@ def _order_of_meanings(labels: tuple[str, ...], whole: str) -> tuple[str, ...] |
         if match := re.search(line, whole) or (len(label) == 1 and re.search(inline, whole)):
             words[re.sub(r" (?:or|and|oder|und|ou|et)$", "", match[1].strip())] = label
     ordered = in_order(tuple(words)) if len(words) == len(labels) else None
-    return tuple(words[word] for word in ordered) if ordered else None
+    if ordered:
+        return tuple(words[word] for word in ordered)
+    first, last = (side_of(re.escape(label), whole) for label in (labels[0], labels[-1]))
+    return (labels if first < last else labels[::-1]) if first * last < 0 else None
 
 
 def ask_for_order(labels: tuple[str, ...]) -> Question:

@@ -11,7 +11,7 @@ import re
 from typing import Literal
 
 from ...judges import OutputScale
-from .prompt_words import means, pattern_of, without_accents, words_of
+from .prompt_words import means, pattern_of, rows_of, without_accents, words_of
 from .stated_threshold import good_side
 
 Direction = Literal["up", "down", "open", "unsaid"]
@@ -34,13 +34,27 @@ _MEASURES = re.compile(
     re.IGNORECASE,
 )
 _HOW = re.compile(rf"\b(?:{pattern_of('how')})\s(?P<how>[^.,;:\n(?!]{{4,90}})", re.IGNORECASE)
+_PHRASES = re.compile(
+    rf"\b(?:{'|'.join(w.replace('_', ' ') for k in ('better', 'worse', 'faults') for w in words_of(k) if '_' in w)})\b(?! to\b)"
+)
+"""What has its meaning only together, such as "in order"."""
 _NOTHING = re.compile(rf"\b(?:{pattern_of('nothing')})\b", re.IGNORECASE)
 _COMPARES = rf"\b(?:{{side}})\b[^.\n]{{{{0,24}}}}?(?:\b(?:{pattern_of('is')})|=|,)\s*(?:the )?(?:{{quality}})\b"
 _MORE_GOOD, _LESS_BAD, _MORE_BAD, _LESS_GOOD = (
-    re.compile(_COMPARES.format(side=pattern_of(side), quality=pattern_of(quality)).replace("{{", "{").replace("}}", "}"), re.IGNORECASE)
-    for side, quality in (("more", "good_of_numbers"), ("less", "bad_of_numbers"), ("more", "bad_of_numbers"), ("less", "good_of_numbers"))
+    re.compile(
+        _COMPARES.format(side=pattern_of(side), quality=pattern_of(quality)).replace("{{", "{").replace("}}", "}"),
+        re.IGNORECASE,
+    )
+    for side, quality in (
+        ("more", "good_of_numbers"),
+        ("less", "bad_of_numbers"),
+        ("more", "bad_of_numbers"),
+        ("less", "good_of_numbers"),
+    )
 )
-_NEXT_VALUE = re.compile(rf",?\s-?\d+\s?[=:(,]|(?:,|\s(?:{pattern_of('or')}))\s+[\"'`]?(?:{pattern_of('no')}|\d+)\b", re.IGNORECASE)
+_NEXT_VALUE = re.compile(
+    rf",?\s-?\d+\s?[=:(,]|(?:,|\s(?:{pattern_of('or')}))\s+[\"'`]?(?:{pattern_of('no')}|\d+)\b", re.IGNORECASE
+)
 _COMPARED = re.compile(rf"\b(?:{pattern_of('compares')})(?: an?| eine?| une?)?\s*$", re.IGNORECASE)
 """What stands before a number that is compared with, and of which the words after it say nothing."""
 _HAS_FAULT = re.compile(rf"\b(?:{pattern_of('has_fault')})\b", re.IGNORECASE)
@@ -88,11 +102,21 @@ def downwards(low: int, high: int) -> OutputScale:
     return OutputScale(kind="graded", labels=names, threshold=float(len(names) // 2))
 
 
+def order_of_ladder(labels: tuple[str, ...], name: str) -> tuple[str, ...] | None:
+    """Return labels such as low and high with the worst first, by the field that they are of; None where it is open."""
+    words = {label.casefold().replace(" ", "_"): label for label in labels}
+    ladder = next((row for row in rows_of("ladders") if words.keys() <= set(row)), None)
+    side = _side_of_name(name) if ladder else 0
+    if ladder is None or not side:
+        return None
+    return tuple(words[word] for word in ladder if word in words)[::side]
+
+
 def _of_numbers(scale: OutputScale, text: str, name: str) -> Direction:
     more = bool(_MORE_GOOD.search(text) or _LESS_BAD.search(text))
     less = bool(_LESS_GOOD.search(text) or _MORE_BAD.search(text))
     plain = re.sub(_MORE_GOOD, " ", re.sub(_LESS_GOOD, " ", re.sub(_MORE_BAD, " ", re.sub(_LESS_BAD, " ", text))))
-    low, high = (_side_of(rf"{end}(?:[.,]0)?(?:\s?%)?", plain) for end in (scale.low, scale.high))
+    low, high = (side_of(rf"{end}(?:[.,]0)?(?:\s?%)?", plain) for end in (scale.low, scale.high))
     signs = {_sign(more - less), good_side(text, scale), _of_school(scale, text)}
     ends = _sign(high - low)
     measured = _by_measure(text, name)
@@ -162,7 +186,7 @@ def _of_bare_words(labels: tuple[str, ...], text: str, name: str) -> Direction:
     """Decide whether the second of two words such as no and yes is the good one."""
     yes = next((label for label in labels if label.casefold() in words_of("yes")), labels[1])
     no = next((label for label in labels if label != yes), labels[0])
-    said = _side_of(re.escape(yes), text), _side_of(re.escape(no), text)
+    said = side_of(re.escape(yes), text), side_of(re.escape(no), text)
     sign = _sign(said[0] - said[1]) or _side_of_name(name)
     if not sign:
         asked = [next(filter(None, match.groups())) for match in _ASKS_WHETHER.finditer(text)]
@@ -172,13 +196,19 @@ def _of_bare_words(labels: tuple[str, ...], text: str, name: str) -> Direction:
             return "open"
         if any(means("doubtful", word) for word in words):
             return "open"
-        if sides == {-1} and not any(_side_of_words(words) < 0 and _HAS_FAULT.search(words) for words in asked):
+        if sides == {-1} and not any(_side_of_words(words) < 0 and _says_fault(words) for words in asked):
             return "open"  # a comment that points at a defect is no bad comment
+        if sides == {-1, 1} or (asked and not sides and yes.casefold() in words_of("yes_elsewhere")):
+            return "open"  # of languages whose words of faults we hardly know
         sign = -1 if sides == {-1} else 1
-        if sides == {-1, 1}:
-            return "open"
     good = yes if sign > 0 else no
     return "up" if good == labels[1] else "down"
+
+
+def _says_fault(question: str) -> bool:
+    """Whether a question says that the text itself has the fault: "is it ...", "does it contain ...", "misleads it"."""
+    words = _words(question)
+    return bool(_HAS_FAULT.search(question) or (words and means("faults", words[0])))
 
 
 def _sign(number: float) -> int:
@@ -189,7 +219,7 @@ def _words(text: str) -> list[str]:
     return re.findall(r"[^\W_]+(?:-[^\W_]+)*", text.casefold())
 
 
-def _side_of(value: str, text: str) -> int:
+def side_of(value: str, text: str) -> int:
     """Return 1 where what a text says of a value is good, -1 where it is bad, 0 where it does not tell."""
     said = re.compile(
         rf"(?<![\w.,/-])[\"'`*_\[(]{{0,3}}{value}(?![\w])[\"'`*_\])]{{0,3}}\s?(?:points?|punkte?)?\s?"
@@ -197,6 +227,8 @@ def _side_of(value: str, text: str) -> int:
         r"\s*\(?(?P<said>[^\n;.)]{2,90})",
         re.IGNORECASE,
     )
+    if re.match(r"\d", value):  # a line that opens with a grade
+        text = re.sub(rf"(?m)^([ \t]*{value})[ \t]+(?=[^\W\d_])", r"\1: ", text)
     bare = rf"\W*(?:{pattern_of('yes')}|{pattern_of('no')})\b(?! \w)"
     sides = {
         _side_of_words(re.split(_NEXT_VALUE, match["said"])[0])
@@ -210,6 +242,7 @@ def _side_of(value: str, text: str) -> int:
 
 def _side_of_words(words: str) -> int:
     """Return 1 for words of something good, -1 for words of a fault, 0 where there are both or none."""
+    words = re.sub(_PHRASES, lambda match: match.group().replace(" ", "-"), words.casefold())
     if (match := _NOTHING.search(words)) and not any(means("faults", w) for w in _words(words[match.end() :])[:3]):
         return 0  # "none of it", which may be good or bad
     sides: list[int] = []
@@ -217,7 +250,8 @@ def _side_of_words(words: str) -> int:
         word = match.group()
         bad = any(means(kind, word) for kind in ("faults", "worse", "doubtful"))
         harmless = word.startswith("un") and (means("faults", word[2:]) or means("doubtful", word[2:]))
-        side = 1 if harmless or means("harmless", word) else -1 if bad else 1 if means("better", word) else 0
+        side = 1 if harmless or means("harmless", word) else -1 if bad else 0
+        side = side or (1 if means("better", word) or means("fulfils", word) else 0)
         if not side or word in words_of("negations"):
             continue
         negated = _NEGATION.search(words[: match.start()]) or _NEGATED_AFTER.match(words[match.end() :])

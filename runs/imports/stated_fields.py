@@ -57,14 +57,18 @@ def json_fields(answer: str) -> dict[str, str]:
         )
     if not names:  # whatever is in quotes and could be a key, in a sentence on JSON
         sentences = re.split(r"\n|(?<=[.!?;])\s", answer)
-        names = [n for s in sentences if re.search(r"(?i)\bjson\b", s) for n in re.findall(r"[\"'`]([a-z]\w{1,40})[\"'`]", s)]
+        names = [
+            n for s in sentences if re.search(r"(?i)\bjson\b", s) for n in re.findall(r"[\"'`]([a-z]\w{1,40})[\"'`]", s)
+        ]
     order = sorted(dict.fromkeys(name.strip() for name in names if name.strip()), key=lambda name: answer.find(name))
     return {name: _said_of(name, answer, others=order) for name in order}
 
 
 def _said_of(name: str, text: str, others: list[str] | None = None) -> str:
     """Return what a text says after each mention of a field, up to the next field or the end of the line."""
-    kind = re.search(rf"\b(boolean|bool|integer|number|float|string|list)\W+(?:\w+\W+)?[\"'`]{re.escape(name)}[\"'`]", text)
+    kind = re.search(
+        rf"\b(boolean|bool|integer|number|float|string|list)\W+(?:\w+\W+)?[\"'`]{re.escape(name)}[\"'`]", text
+    )
     said = kind[1] if kind else ""
     stop = "|".join(re.escape(other) for other in others or () if other != name)
     for match in re.finditer(rf"(?<![\w]){re.escape(name)}(?![\w])[\"'`]?", text):

@@ -7,13 +7,26 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from .enumerations import Enumeration, distinct, enumerations, fold
-from .label_order import LETTER_RANGE, in_order
+from .label_order import LETTER_RANGE, ends_differ, in_order
 from .prompt_words import pattern_of, words_of
 
 TEXTS = re.compile(pattern_of("text_fields"), re.IGNORECASE)
 """What a field of words is called."""
-_WEIGHTS = {"framed": 4, "marked": 3, "capitals": 3, "enclosed": 3, "conditions": 3, "listed": 3, "lines": 2, "bare": 2}
+_WEIGHTS = {
+    "framed": 4,
+    "marked": 3,
+    "capitals": 3,
+    "enclosed": 3,
+    "conditions": 3,
+    "listed": 3,
+    "lines": 2,
+    "headed": 2,
+    "slashed": 2,
+    "bare": 2,
+}
 """How surely a list of each form is one of labels."""
+_WEAK = ("bare", "enclosed", "slashed", "headed")
+"""Forms that many a list has which is no scale."""
 SURE = 5
 """From this weight on a list is a scale without being asked for in words that we know."""
 _LETTERED = re.compile(
@@ -56,13 +69,17 @@ def find_labels(answer: str, whole: str, names: Collection[str] = ()) -> StatedL
     weighed: list[tuple[int, int, Enumeration]] = []
     for at, one in enumerate([*asked, *others]):
         ordered = in_order(one.items, whole or answer) is not None
-        if at >= len(asked) and not ordered and one.form in ("bare", "enclosed"):
+        if one.form in _WEAK and not one.marked and not (ends_differ(one.items) or len(one.items) > 2):
+            ordered = ordered and at < len(asked) and one.form != "slashed"
+        if at >= len(asked) and not ordered and one.form in _WEAK:
             continue
         alike = [other for other in (*asked, *others) if other.folded == one.folded and other.form != one.form]
         weight = _WEIGHTS[one.form] + one.marked + 3 * (at < len(asked)) + 3 * ordered
         weight += 2 * any((other.form == "lines") != (one.form == "lines") for other in alike)
         if at >= len(asked):
-            weight += 3 * all(re.search(rf"(?<!\w){re.escape(item)}(?!\w)", answer, re.IGNORECASE) for item in one.items)
+            weight += 3 * all(
+                re.search(rf"(?<!\w){re.escape(item)}(?!\w)", answer, re.IGNORECASE) for item in one.items
+            )
         weight -= 3 * sum(len(item.split()) > 3 for item in one.items) * (one.form not in ("lines", "listed"))
         weighed.append((weight, -at, one))
     if not weighed:

@@ -6,13 +6,14 @@ import re
 from collections.abc import Sequence
 
 from ...judges import OutputScale
+from .prompt_words import pattern_of
 
 NUMBER = r"-?[0-9]+(?:[.,][0-9]+)?"
 """Also with a comma, as in German; a list has a blank after its commas."""
 _MEANING = r"(?:\s?\([^()\n]{1,60}\)|\s?[=:]\s?[^\n,;()]{1,40}?)?"
 _TO = r"\s?,?\s?(?:to|and|through|bis|und|à|et|al?|y|到|至|から|-|–|—|\.\.\.?|~)\s?"
 _RANGE = re.compile(
-    rf"(?<![A-Za-z0-9_.])(?P<low>{NUMBER})(?:[分点]|级|級|\s?%)?(?P<low_is>{_MEANING}){_TO}(?P<high>{NUMBER})(?:\s?%)?(?![A-Za-z0-9_%]"
+    rf"(?<![A-Za-z0-9_.])(?P<low>{NUMBER})(?:[分点]|级|級|\s?%)?(?P<low_is>{_MEANING}){_TO}\+?(?P<high>{NUMBER})(?:\s?%)?(?![A-Za-z0-9_%]"
     rf"|[.,]\d)(?P<high_is>{_MEANING})",
     re.IGNORECASE,
 )
@@ -33,8 +34,7 @@ _LIMITS = re.compile(
 _BUDGET = re.compile(
     r"\b(?:start(?:s|ing)? (?:with|at|from|out with)|beginne? mit|commence[rz]? (?:avec|à)"
     r"|empieza con) (?:a )?(?P<high>\d{1,3})"
-    r"(?= (?:points?|punkten?|puntos)\b[^\n]*(?:\n|.)*?\b(?:deduct|subtract|minus|take (?:off|away)|lose|zieh"
-    r"|ab|retire|resta))",
+    r"(?=\W[\s\S]{0,200}?\b(?:deduct|subtract|minus|take (?:off|away)|lose|zieh|ab|retire[rz]?|resta))",
     re.IGNORECASE,
 )
 _LISTED = re.compile(
@@ -53,7 +53,7 @@ _LEVEL = re.compile(
 _BARE_LEVEL = re.compile(r"(?m)^[ \t]*(?P<level>\d{1,2})[ \t]+[^\W\d_]")
 """A line that opens with a number and no mark after it, as nobody writes a list of rules."""
 _DECIMALS = re.compile(
-    r"\b(?:float|decimals?|probability|fraction|0\.0|1\.0|0\.\d+|wahrscheinlichkeit|number between 0 and 1"
+    r"\b(?:float|decimals?|continuous|kontinuierlich\w*|probability|fraction|0\.0|1\.0|0\.\d+|wahrscheinlichkeit|number between 0 and 1"
     r"|kommazahl|increments|steps of 0|schritten|pas de 0|pasos de 0)\b",
     re.IGNORECASE,
 )
@@ -66,7 +66,7 @@ _BIT = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _CUE = re.compile(
-    r"scale|score|rat(?:e|ing)|grad(?:e|ing)|skala|punkte|note|noten|from|between|von|zwischen|del?|escala|échelle|entre|likert|point|level"
+    r"scale|score|marks|gets|receives|earns|rat(?:e|ing)|grad(?:e|ing)|skala|punkte|note|noten|from|between|von|zwischen|del?|escala|échelle|entre|likert|point|level"
     r"|stufe|stern|分|点|級|级|評価|スコア|stars?|number|integer|zahl|digit|value|wert|\(\s*$|:\s*$",
     re.IGNORECASE,
 )
@@ -98,6 +98,8 @@ _EXPLAINED = re.compile(r"(?:^|(?<=[,;(:<.\n] ))(?P<level>-?\d{1,2})\s?[=:]\s?(?
 """A grade in the middle of a sentence with what it means: "0 = nothing, 1 = a part, 2 = all"."""
 
 
+_TOTAL = re.compile(rf"\b(?:{pattern_of('totals')})\b", re.IGNORECASE)
+_PERCENT = re.compile(rf"[<(\[{{]?\b(?:{pattern_of('percents')})\b[>)\]}}]?\s?%?|[>\]}}N]\s?%", re.IGNORECASE)
 _DATE = re.compile(r"\b\d{4}-\d\d(?:-\d\d)?\b|\b\d{1,2}\.\d{1,2}\.\d{2,4}\b|\b\d{1,2}:\d\d\b|\b(?:19|20)\d\d\b")
 
 
@@ -122,7 +124,8 @@ def read_numbers(text: str, *, cued: bool = False) -> OutputScale | None:
     if len(steps) > 2 and steps[-1] - steps[0] == len(steps) - 1 and steps[0] in (-2, -1, 0, 1) and not cued:
         return of_numbers(steps)
     ranges = sorted([*_RANGE.finditer(text), *_ENDS.finditer(text)], key=lambda match: match.start())
-    read = [scale for match in ranges if (scale := _of_range(text, match, cued=cued))]
+    of_total = [m for m in ranges if _TOTAL.search(text[max(0, m.start() - 40) : m.start()].rpartition("\n")[2])]
+    read = [scale for match in (*of_total, *ranges) if (scale := _of_range(text, match, cued=cued))]
     if not cued and _BIT.search(text) and not (read and read[0].kind == "probability"):
         return OutputScale(kind="binary", threshold=1.0)
     if read:
@@ -141,6 +144,11 @@ def read_numbers(text: str, *, cued: bool = False) -> OutputScale | None:
     return OutputScale(kind="binary", threshold=1.0) if _BIT.search(text) else None
 
 
+def read_percent(text: str) -> OutputScale | None:
+    """Return the scale of a percentage whose ends nobody names."""
+    return of_numbers([0.0, 100.0]) if _PERCENT.search(text) else None
+
+
 def as_number(text: str) -> float:
     """Read a number with a point or a comma."""
     return float(text.replace(",", "."))
@@ -156,13 +164,14 @@ def _of_range(text: str, match: re.Match[str], *, cued: bool) -> OutputScale | N
         and not _CUE.match(text[match.end() : match.end() + 12].strip())
     ):
         return None
-    if low >= high or high > 1000 or not -10 <= low <= 1 or _NOT_A_SCALE.match(text, match.end()):
+    total = _TOTAL.search(before[-40:]) is not None
+    if low >= high or high > 1000 or not -10 <= low <= (99 if total else 1) or _NOT_A_SCALE.match(text, match.end()):
         return None
     near = text[max(0, match.start() - 120) : match.end() + 120]
     if (low, high) == (0.0, 1.0) and (
         re.search(r"\d[.,]\d", match.group())
         or _DECIMALS.search(near)
-        or re.search(r"between|zwischen", before[-12:], re.IGNORECASE)
+        or re.search(r"between|zwischen|scale (?:of|from)|skala von|échelle de|escala de", before[-16:], re.IGNORECASE)
     ):
         return OutputScale(kind="probability", threshold=0.5)
     if not (low.is_integer() and high.is_integer()):

@@ -7,7 +7,7 @@ from functools import cache
 
 from ...judges import OutputScale
 from .file_facts import FileFacts, threshold_in_code
-from .prompt_words import words_of
+from .prompt_words import pattern_of, words_of
 
 _N = r"(?P<n>[0-9]+(?:[.,][0-9]+)?)(?:\s?/\s?[0-9]+)?(?![\w%])"
 _PLUS = r"(?P<n>[0-9]{1,3})\+(?![\w+])"
@@ -31,9 +31,9 @@ _FORMS = {
         rf"|genügt|reicht|suffit"
         r"|basta)\b",
     ),
-    "above": (rf"(?:\b(?:above|over|more than|higher than|über|mehr als|plus de|más de)|>(?!=))\s?{_NOTE}{_N}{_THEN}",),
+    "above": (rf"(?:\b(?:above|over|more than|higher than|better than|über|mehr als|plus de|más de)|>(?!=))\s?{_NOTE}{_N}{_THEN}",),
     "below": (
-        rf"(?:\b(?:below|under|less than|lower than|unter|weniger als|moins de|menos de)|<(?!=))\s?{_NOTE}{_N}{_THEN}",
+        rf"(?:\b(?:below|under|less than|fewer than|lower than|unter|weniger als|moins de|en dessous de|au-dessous de|menos de|por debajo de|sotto|onder)|<(?!=))\s?{_NOTE}{_N}{_THEN}",
     ),
     "upto": (
         rf"(?:\b(?:at most|up to|höchstens|au plus|como máximo)|≤|<=)\s?{_NOTE}{_N}{_THEN}",
@@ -255,9 +255,12 @@ def _passing(sentence: str, numbers: list[float], scale: OutputScale) -> str | f
     """Return the threshold of one sentence; "open" where it turns the scale round."""
     if (alone := _ALONE.search(sentence)) and _says(alone["said"]) == (True, False):
         return "open" if _number(alone) == numbers[0] else _place(_number(alone), numbers, scale)
+    wanted = re.search(rf"\b(?:{pattern_of('wants')})\s{_NOTE}(?:at least )?{_N}(?=\s*(?:[.!,;]|$|points?|or\b))", sentence, re.IGNORECASE)
+    if wanted and numbers[0] < numbers[-1]:
+        return _place(_number(wanted), numbers, scale)
     passes, fails = _says(sentence)
     if passes == fails:
-        return "open" if not passes and _leads_somewhere(sentence, numbers) else None
+        return _boundary(sentence, numbers, scale) if not passes else None
     if several := _SEVERAL.search(sentence):
         places = [numbers.index(n) for n in (_number(several), float(several["last"])) if n in numbers]
         if sorted(places) == [0, len(numbers) - 1]:
@@ -288,18 +291,26 @@ def _passing(sentence: str, numbers: list[float], scale: OutputScale) -> str | f
         # the number itself passes in "from 4 passes", "below 4 fails", and their opposites where low is good
         itself = (form in ("from", "upto")) == passes
         return _place(number, numbers, scale, step=0 if itself else 1)
+    needed = re.findall(rf"(?<![\w.])(\d+)\s(?:\w+\s)?(?:{pattern_of('needed')})\b", sentence, re.IGNORECASE)
+    inside = [number for number in map(float, needed) if number in numbers[1:]]
+    return _place(inside[0], numbers, scale) if passes and up and len(inside) == 1 else None
+
+
+def _boundary(sentence: str, numbers: list[float], scale: OutputScale) -> str | float | None:
+    """Return the threshold of a sentence that begins with some grades and says of them what we do not know.
+
+    What is below a grade, or from it on, is parted from the others there, whatever is done with it; only with numbers
+    that fall, or with what is above, it could be the other way round.
+    """
+    for form in ("from", "above", "below", "upto"):
+        for pattern in _FORMS[form]:
+            match = re.search(pattern, sentence, re.IGNORECASE)
+            before = re.findall(r"\w+", sentence[: match.start()]) if match else []
+            after = re.findall(r"\w+", sentence[match.end() :]) if match else []
+            if match and len(before) <= 2 and len(after) >= 2 and _number(match) in numbers[1:-1]:
+                up = numbers[0] < numbers[-1]
+                return _place(_number(match), numbers, scale) if form == "below" and up else "open"
     return None
-
-
-def _leads_somewhere(sentence: str, numbers: list[float]) -> bool:
-    """Whether a sentence begins with some grades and says what is done with them, in words we do not know."""
-    for pattern in (pattern for form in ("from", "above", "below", "upto") for pattern in _FORMS[form]):
-        match = re.search(pattern, sentence, re.IGNORECASE)
-        before = re.findall(r"\w+", sentence[: match.start()]) if match else []
-        after = re.findall(r"\w+", sentence[match.end() :]) if match else []
-        if match and len(before) <= 2 and len(after) >= 2 and _number(match) in numbers[1:-1]:
-            return True
-    return False
 
 
 def _says(sentence: str) -> tuple[bool, bool]:
@@ -312,9 +323,7 @@ def _says(sentence: str) -> tuple[bool, bool]:
 
 @cache
 def _words(kind: str) -> str:
-    return "|".join(
-        re.escape(word.replace("_", " ")) + (r"s?\b" if len(word) < 5 else "") for word in words_of(kind)
-    )
+    return "|".join(re.escape(word.replace("_", " ")) + (r"s?\b" if len(word) < 5 else "") for word in words_of(kind))
 
 
 def _number(match: re.Match[str]) -> float:

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from .enumerations import enumerations
+from .prompt_words import pattern_of
 
 FIELD = "\ufffc"
 """Stands for a field of the row in a text that is read for its units."""
@@ -70,6 +72,7 @@ _SURELY_ASKS = re.compile(
     re.IGNORECASE,
 )
 _ASKS = re.compile(rf"{_BULLET}{_LEAD}{_VERB}\b", re.IGNORECASE)
+_ASKS_IN_ANY_LANGUAGE = re.compile(rf"{_BULLET}(?:{pattern_of('asks')})\b", re.IGNORECASE)
 _GRADES = re.compile(rf"{_BULLET}{_LEAD}(?:score|rate|label|assign|use|give|think|explain)\b", re.IGNORECASE)
 _ROLE = re.compile(
     r"\W*(?:你是|您是|请你|あなたは|you are|you're|your (?:task|job|role|goal)\b|du bist|sie sind|act as|as an?\b|tu es"
@@ -310,6 +313,10 @@ def _kind(words: str, following: str) -> UnitKind:
     if _ASKS.match(words) and _ABOUT_ANSWER.search(words) and not _ABOUT_CRITERIA.search(words):
         return "answer"
     if _ASKS.match(words) and re.search(r"\b(?:[A-Z]{2,}|yes|no|ja|nein|\d)\b", words) and len(words) < 120:
+        return "answer"
+    if _ASKS_IN_ANY_LANGUAGE.match(words) and any(
+        one.form != "conditions" and one.start <= 60 for one in enumerations(words, asked=True)
+    ):
         return "answer"
     if _HEADING.match(words) or (_BARE_HEADING.match(words) and len(words.strip()) > 3):
         return "heading"

@@ -183,8 +183,7 @@ def written(rng: random.Random, said: Pieces, task: Mapping[str, Any], asked: st
     else:
         between = "\n" if rng.random() < 0.5 else " "
         row = "\n\n".join(
-            f"{name}:{between}{around}{field}{close}"
-            for name, field in zip(task["names"], task["fields"], strict=True)
+            f"{name}:{between}{around}{field}{close}" for name, field in zip(task["names"], task["fields"], strict=True)
         )
     head = "\n\n".join(part for part in (task["role"], f"{rules}\n{noise}".strip()) if part)
     literal = around == "{" and container != "yaml"
