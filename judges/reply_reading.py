@@ -57,8 +57,12 @@ _NUMBER = (
     r"-?(?:[0-9]{1,9}+(?:\.[0-9]{1,9}+|,[0-9]{1,2}+(?![0-9]))?+|\.[0-9]{1,9}+)"  # a comma in German; 1,000 is none
 )
 _ACCENTS = str.maketrans("áàâéèêëíìîïóòôúùûñç", "aaaeeeeiiiiooouuunc")
-_KEY = rf"(?:(?![^\n:]{{0,40}}(?:confidence|konfidenz))[#>+ \t-]{{0,8}}+{_MARKS}[^\W\d_][\w ]{{0,40}}{_MARKS}[:：])?"
+_KEY = (
+    rf"(?:(?![^\n:]{{0,40}}(?:confidence|konfidenz))[#>+ \t-]{{0,8}}+{_MARKS}[^\W\d_](?:[\w ]{{0,40}}{_MARKS}[:：=]"
+    rf"|\w{{0,20}}(?:[ \t]\w{{1,20}})?{_MARKS}(?:[-=]>|→|[ \t][–—-][ \t])))?"
+)
 _NAMED = r"(?:(?:level|grade|score|rating|stufe|note|nota|points?|punkte|marks?)[ \t]{1,3})?"
+_UNIT = r"(?:[ \t]{0,3}(?:stars?|points?|marks?|sterne?|punkte?|estrellas?|★{1,9}+))?+"
 _STOP = rf"(?={_MARKS}(?:[.,;:!–—-]|$))"
 
 
@@ -290,8 +294,10 @@ def _read_prose(text: str, form: ReplyForm) -> Reading | None:
         written, parser = _value_after(value, text, line.end()), "last"
     elif sentence := _last(_SENTENCE, text):
         written, parser = _value_after(value, text, sentence.end()), "sentence"
+    elif (written := _only_value(value, text)) is not None:
+        parser = "whole"
     else:
-        written, parser = _only_value(value, text), "whole"
+        written, parser = _closing(value, text.rpartition("\n")[2], bare=bool(form["labels"])), "last"
     score = None if written is None else _grade(form, written)
     if score is None:
         return None
@@ -332,7 +338,7 @@ def _at_place(place: str, value: str, lines: Sequence[str], worded: bool) -> str
         match = re.match(rf"[{_MARK}]{{0,40}}{value}(?={_MARKS}[,;:–—-])", lines[0], re.IGNORECASE)
         if match:
             return match.group(1)
-    match = re.fullmatch(rf"{_KEY}[{_MARK}]{{0,40}}{_NAMED}{value}{_MARKS}\.?{_MARKS}", lines[-1], re.IGNORECASE)
+    match = re.fullmatch(rf"{_KEY}[{_MARK}]{{0,40}}{_NAMED}{value}{_UNIT}{_MARKS}\.?{_MARKS}", lines[-1], re.IGNORECASE)
     if match is None and worded:  # the last sentence of the last line is nothing but a label
         last = re.split(r"[.!?:;–—](?=\s)", lines[-1].rstrip())[-1]
         match = re.fullmatch(rf"[{_MARK}]{{0,40}}{value}{_MARKS}\.?{_MARKS}", last, re.IGNORECASE)
@@ -346,8 +352,8 @@ def _worded(form: ReplyForm) -> bool:
 
 def _with_any_blanks(mark: str) -> str:
     """Return the pattern of one side of a mark; there may be a blank before its colon, as in French."""
-    pattern = r"\s+".join(map(re.escape, mark.removesuffix(":").split()))
-    return rf"{pattern}\s*[:：]" if mark.endswith(":") else pattern
+    pattern = r"\s+".join(map(re.escape, re.sub(r"\s*[:=]$", "", mark).split()))
+    return rf"{pattern}\s*[:：]" if mark.endswith(":") else rf"{pattern}\s*=" if mark.endswith("=") else pattern
 
 
 def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
@@ -376,8 +382,21 @@ def _value_after(value: str, text: str, at: int) -> str | None:
 
 
 def _only_value(value: str, text: str) -> str | None:
-    match = re.fullmatch(rf"[{_MARK}]{{0,40}}{value}{_MARKS}\.?{_MARKS}", text, re.IGNORECASE)
+    match = re.fullmatch(rf"[{_MARK}]{{0,40}}{value}{_UNIT}{_MARKS}\.?{_MARKS}", text, re.IGNORECASE)
     return match.group(1) if match else None
+
+
+def _closing(value: str, line: str, *, bare: bool) -> str | None:
+    """Return the value that the last line is, perhaps after a name and a colon, an arrow or a dash.
+
+    A number without a name or a unit may count anything, so only a label stands there `bare`.
+    """
+    match = re.fullmatch(rf"{_KEY}[{_MARK}]{{0,40}}{_NAMED}{value}{_UNIT}{_MARKS}\.?{_MARKS}", line, re.IGNORECASE)
+    if match is None or not (bare or re.search(r"[^\W\d_]|[/／★]", line)):
+        return None
+    if len(line[: match.start(1)].split()) > 3:
+        return None  # a sentence, which may be on anything
+    return match.group(1)
 
 
 def _value_pattern(form: ReplyForm) -> str:
@@ -397,7 +416,7 @@ def _value_pattern(form: ReplyForm) -> str:
         # "no evidence", "I think", "A bit" open a phrase, unless the word after them gives a reason
         alone = r"(?!\s(?!(?:because|since|as)\b)[^\W\d_])"
         phrase = {w for w in words if w.lower() == "no" or (len(w) == 1 and w.isalpha())}
-        parts = [re.escape(word) + (alone if word in phrase else "") for word in words]
+        parts = [_however_apart(word) + (alone if word in phrase else "") for word in words]
         numbers = [label for label in labels if re.fullmatch(_NUMBER, label)]
         top = (
             rf"(?:\s?/\s?{re.escape(max(numbers, key=lambda number: float(number.replace(',', '.'))))})?+"
@@ -408,6 +427,16 @@ def _value_pattern(form: ReplyForm) -> str:
     high = form["high"]
     percent = r"(?:\s?%)?+" if (form["low"], high) == (0, 100) else ""
     return rf"({_NUMBER}){percent}(?:{_MARKS}(?:[/／]|(?:out\s)?of\b){_MARKS}{high}{end}|{end})"
+
+
+def _however_apart(word: str) -> str:
+    """Return the pattern of a label whose parts stand together, apart, or with a hyphen: `SEV2` or `SEV 2`."""
+    pieces = re.split(r"[ _-]|(?<=[^\W\d_])(?=[0-9])", word)
+    return r"[ _-]?".join(map(re.escape, pieces)) if all(pieces) else re.escape(word)
+
+
+def _together(label: str) -> str:
+    return re.sub(r"[ _-]", "", label)
 
 
 def _grade(form: ReplyForm, value: Any) -> float | None:  # Any: JSON from a model
@@ -422,6 +451,9 @@ def _grade(form: ReplyForm, value: Any) -> float | None:  # Any: JSON from a mod
         bare = [label.translate(_ACCENTS) for label in folded]
         if bare.count(word.casefold()) == 1:
             return float(bare.index(word.casefold()))
+        joined = [_together(label) for label in folded]
+        if joined.count(_together(word.casefold())) == 1 and _together(word):
+            return float(joined.index(_together(word.casefold())))
         if kind == "choice" or (kind == "graded" and labels):
             return None
         if kind == "binary":

@@ -42,8 +42,10 @@ const marks = () => atomic(`[${MARK}]{0,40}`);
 /** A word and a colon before the verdict on its line. */
 const KEY = () =>
   `(?:(?![^\\n:]{0,40}(?:confidence|konfidenz))${atomic('[#>+ \\t\\-]{0,8}')}${marks()}` +
-  `[\\p{L}\\p{Nl}\\p{No}][\\p{L}\\p{N}_ ]{0,40}${marks()}[:\uff1a])?`;
+  `[\\p{L}\\p{Nl}\\p{No}](?:[\\p{L}\\p{N}_ ]{0,40}${marks()}[:\uff1a=]|[\\p{L}\\p{N}_]{0,20}` +
+  `(?:[ \\t][\\p{L}\\p{N}_]{1,20})?${marks()}(?:[\\-=]>|\u2192|[ \\t][\u2013\u2014\\-][ \\t])))?`;
 const NAMED = '(?:(?:level|grade|score|rating|stufe|note|nota|points?|punkte|marks?)[ \\t]{1,3})?';
+const UNIT = () => atomic('(?:[ \\t]{0,3}(?:stars?|points?|marks?|sterne?|punkte?|estrellas?|\u2605{1,9}))?');
 const regex = (pattern, flags = 'iu') => new RegExp(pattern, flags);
 const escaped = (text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 const strip = (text, set = S) => text.replace(regex(`^[${set}]+`, 'u'), '').replace(regex(`[${set}]+$`, 'u'), '');
@@ -389,6 +391,9 @@ function readProse(whole, form) {
     [written, parser] = [valueAfter(patterns, text, sentence.index + sentence[0].length), 'sentence'];
   } else {
     written = valueAt(patterns.only, text);
+    if (written === null) {
+      [written, parser] = [closing(patterns, text.split('\n').at(-1), form.labels.length > 0), 'last'];
+    }
   }
   const score = written === null ? null : gradeOf(form, written);
   return score === null ? null : { score, parser, rationale: text };
@@ -406,10 +411,10 @@ function patternsOf(form) {
     made.set(form, {
       line: linePattern(form),
       first: regex(start + valuePattern(form)),
-      only: regex(`${start}${valuePattern(form)}${marks()}\\.?${marks()}$`),
+      only: regex(`${start}${valuePattern(form)}${UNIT()}${marks()}\\.?${marks()}$`),
       opening: regex(`${start}${valuePattern(form)}(?=${marks()}(?:[.,;:!\u2013\u2014\\-]|$))`),
       spoken: regex(`${start}${valuePattern(form)}(?=${marks()}[,;:\u2013\u2014\\-])`),
-      keyed: regex(`^${KEY()}[${MARK}]{0,40}${NAMED}${valuePattern(form)}${marks()}\\.?${marks()}$`),
+      keyed: regex(`^${KEY()}[${MARK}]{0,40}${NAMED}${valuePattern(form)}${UNIT()}${marks()}\\.?${marks()}$`),
       mark: before && regex(apart + before, 'giu'),
       marked: regex(start + valuePattern(form) + closed),
     });
@@ -424,8 +429,9 @@ function worded(form) {
 }
 
 function withAnyBlanks(mark) {
-  const pattern = words(mark.replace(/:$/, '')).map(escaped).join(`[${S}]+`);
-  return mark.endsWith(':') ? `${pattern}[${S}]*[:\uff1a]` : pattern;
+  const pattern = words(mark.replace(regex(`[${S}]*[:=]$`, 'u'), '')).map(escaped).join(`[${S}]+`);
+  const sign = { ':': '[:\uff1a]', '=': '=' }[mark.at(-1)];
+  return sign ? `${pattern}[${S}]*${sign}` : pattern;
 }
 
 function marked(form, patterns, text) {
@@ -448,6 +454,15 @@ function marked(form, patterns, text) {
   }
   const mark = last(patterns.mark, text);
   return mark && (valueAt(patterns.marked, text.slice(mark.index + mark[0].length)) ?? '');
+}
+
+/** The value that the last line is, perhaps after a name; a number without a name or a unit may count anything. */
+function closing(patterns, line, bare) {
+  const value = valueAt(patterns.keyed, line);
+  if (value !== null && words(line.slice(0, line.lastIndexOf(value))).length > 3) {
+    return null; // a sentence, which may be on anything
+  }
+  return value !== null && (bare || /[\p{L}\p{Nl}\p{No}/\uff0f\u2605]/u.test(line)) ? value : null;
 }
 
 const last = (pattern, text) => [...text.matchAll(pattern)].at(-1) ?? null;
@@ -494,7 +509,7 @@ function valuePattern(form) {
     const numbers = labels.filter((label) => regex(`^${NUMBER()}$`, 'u').test(label));
     const highest = numbers.toSorted((one, other) => Number(other.replace(',', '.')) - Number(one.replace(',', '.')))[0];
     const top = labels.length && numbers.length === labels.length ? atomic(`(?:[${S}]?/[${S}]?${escaped(highest)})?`) : '';
-    return `(?<value>${all.map((word) => escaped(word) + (phrase(word) ? alone : '')).join('|')})${top}${end}`;
+    return `(?<value>${all.map((word) => howeverApart(word) + (phrase(word) ? alone : '')).join('|')})${top}${end}`;
   }
   const top = `${marks()}(?:[/\uff0f]|(?:out[${S}])?of${EDGE})${marks()}${form.high}`;
   const percent = form.low === 0 && form.high === 100 ? atomic(`(?:[${S}]?%)?`) : '';
@@ -506,6 +521,14 @@ function renamed(pattern) {
   names += 1;
   return pattern.replaceAll('<kept', `<kept${names}x`);
 }
+
+/** A label whose parts stand together, apart, or with a hyphen: SEV2, SEV 2; not_met, not met. */
+function howeverApart(word) {
+  const pieces = word.split(/[ _-]|(?<=[\p{L}\p{Nl}\p{No}])(?=[0-9])/u);
+  return pieces.every(Boolean) ? pieces.map(escaped).join('[ _\\-]?') : escaped(word);
+}
+
+const together = (label) => label.replace(/[ _-]/g, '');
 
 /** The place of a label that says the same as yes or no; without one yes is 1. */
 function plainPlace(yes, labels) {
@@ -527,6 +550,10 @@ function gradeOf(form, value) {
     const bare = labels.flatMap((label, at) => (withoutAccents(folded(label)) === folded(word) ? [at] : []));
     if (bare.length === 1) {
       return bare[0];
+    }
+    const joined = labels.flatMap((label, at) => (together(folded(label)) === together(folded(word)) ? [at] : []));
+    if (joined.length === 1 && together(word)) {
+      return joined[0];
     }
     if (kind === 'choice' || (kind === 'graded' && labels.length)) {
       return null;

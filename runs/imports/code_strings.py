@@ -79,10 +79,9 @@ def constants_of(tree: ast.AST) -> dict[str, ast.expr]:
             named[node.targets[0].id] = node.value
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
             named[node.target.id] = node.value
-        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and isinstance(node.op, ast.Add):
-            if (before := named.get(node.target.id)) is not None:
-                whole = ast.BinOp(left=before, op=ast.Add(), right=node.value)
-                named[node.target.id] = ast.copy_location(whole, node)
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and node.target.id in named:
+            whole = ast.BinOp(left=named[node.target.id], op=node.op, right=node.value)
+            named[node.target.id] = ast.copy_location(whole, node)
     return named
 
 
@@ -206,9 +205,9 @@ def _python_value(node: ast.expr, named: dict[str, ast.expr], depth: int) -> lis
     known = ast.unparse(node) in (name, f"self.{name}", f"cls.{name}") and isinstance(
         named.get(name), ast.Constant | ast.JoinedStr
     )
-    if known or (isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".join")):
-        if parts := python_parts(node, named, depth + 1):
-            return list(parts)
+    told = known or (isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".join"))
+    if told and (parts := python_parts(node, named, depth + 1)):
+        return list(parts)
     return [Field(_last_name(ast.unparse(node)))]
 
 
@@ -231,7 +230,8 @@ _JS_NAME = re.compile(
 )
 _JS_ROLE = re.compile(r"role['\"]?\s*:\s*['\"](\w+)['\"]\s*,\s*['\"]?content['\"]?\s*:\s*$")
 _JS_NAME_PUT_IN = r"[A-Za-z_$][\w$.?\[\]()]*"
-_JS_LINK = re.compile(rf"(?:\s*(?:[+,]|{_JS_NAME_PUT_IN}|\"\"|''|``)\s*)*\s*[+,](?:\s*(?:[+,]|{_JS_NAME_PUT_IN}|\"\"|''|``)\s*)*\s*")
+_JS_PIECES = rf"(?:\s*(?:[+,]|{_JS_NAME_PUT_IN}|\"\"|''|``)\s*)*"
+_JS_LINK = re.compile(rf"{_JS_PIECES}\s*[+,]{_JS_PIECES}\s*")
 """What stands between two strings that are put together, with `+` or as neighbours in a list."""
 _JS_JOINED_LIST = re.compile(r"\$\{\s*(?P<name>\w+)\.join\(\s*(?P<mark>['\"`])(?P<between>[^'\"`]*)(?P=mark)\s*\)\s*\}")
 _JS_ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}

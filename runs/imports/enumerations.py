@@ -80,8 +80,8 @@ TAGGED = re.compile(r"<([A-Za-z][\w-]*)>\s*([^<>\n]{0,60}?)\s*</\1>")
 BRACKETS = re.compile(r"\[\[\s*([^\[\]\n]{1,30}?)\s*\]\]")
 _IFS, _ELSE = pattern_of("if"), pattern_of("otherwise")
 _CONDITION = re.compile(
-    rf"(?:^|[.;,:!?]|\b(?:{_ORS})(?=\s))[ \t]*(?:[-*•] )?(?P<clause>{_OPEN}{_WORD}{_CLOSE}(?: {_OPEN}{_WORD}{_CLOSE}){{0,9}}?),?"
-    rf"\s(?:only )?(?:{_IFS})\b",
+    rf"(?:^|[.;,:!?]|\b(?:{_ORS})(?=\s))[ \t]*(?:[-*•] )?"
+    rf"(?P<clause>{_OPEN}{_WORD}{_CLOSE}(?: {_OPEN}{_WORD}{_CLOSE}){{0,9}}?),?\s(?:only )?(?:{_IFS})\b",
     re.IGNORECASE | re.MULTILINE,
 )
 _OTHERWISE = re.compile(rf"\b(?:{_ELSE}),?:?\s(?P<clause>[^.;,\n)]{{1,60}})", re.IGNORECASE)
@@ -94,14 +94,16 @@ _ASKS = re.compile(rf"^(?:(?:{pattern_of('asks')}|{pattern_of('lead')}|{_ORS}|it
 _LEADS_TO = re.compile(rf"^.*\b(?:{pattern_of('leads_to')}|{pattern_of('one_of')}):?\s(?=\S)", re.IGNORECASE)
 _BULLET = r"(?:[-*•–#>]+|\d{1,2}[.)]|\|)?"
 _HEAD = re.compile(
-    rf"(?P<bullet>[ \t]*{_BULLET}[ \t]*)(?P<open>{_OPEN})(?P<head>\(?{_WORD}(?:[ -]{_WORD}){{0,4}}?\)?)(?P<close>{_CLOSE})"
-    r"(?P<gloss>[ \t]?\([^()\n]{1,40}\))?(?P<sep>[ \t]*(?::[*_]{0,2}|=|–|—|\||->|→|=>)[ \t]*|[ \t]+-{1,2}[ \t]+|[ \t]{2,}|\.[ \t]+(?=\S)"
+    rf"(?P<bullet>[ \t]*{_BULLET}[ \t]*)(?P<open>{_OPEN})"
+    rf"(?P<head>\(?{_WORD}(?:[ -]{_WORD}){{0,4}}?\)?)(?P<close>{_CLOSE})(?P<gloss>[ \t]?\([^()\n]{{1,40}}\))?"
+    r"(?P<sep>[ \t]*(?::[*_]{0,2}|=|–|—|\||->|→|=>)[ \t]*|[ \t]+-{1,2}[ \t]+|[ \t]{2,}|\.[ \t]+(?=\S)"
     rf"|[ \t]+(?:{pattern_of('means')})[ \t]+|[ \t]*$)(?P<rest>.*)$",
     re.IGNORECASE,
 )
 
 _SYMBOL_HEAD = re.compile(
-    rf"(?P<bullet>[ \t]*{_BULLET}[ \t]*)(?P<open>)(?P<head>{_SYMBOL})(?P<close>)(?P<gloss>)(?P<sep>[ \t]+)(?P<rest>\S.*)$"
+    rf"(?P<bullet>[ \t]*{_BULLET}[ \t]*)(?P<open>)(?P<head>{_SYMBOL})(?P<close>)(?P<gloss>)"
+    r"(?P<sep>[ \t]+)(?P<rest>\S.*)$"
 )
 _TO_FILL = re.compile(r"[*_\"'`]*(?:\.{3}|…|[<\[{(].*|\w{0,8}\?|_+)[*_\"'`]*\s*$")
 """What stands in the form of an answer where something is to be filled in."""
@@ -114,7 +116,15 @@ def enumerations(text: str, *, asked: bool = False) -> list[Enumeration]:
         text: The text.
         asked: Whether it asks for the answer, so that a list needs no marks to be one.
     """
-    found = [*_framed(text), *_marked(text), *_capitals(text), *_conditions(text), *_enclosed(text), *_lines(text), *_headed(text)]
+    found = [
+        *_framed(text),
+        *_marked(text),
+        *_capitals(text),
+        *_conditions(text),
+        *_enclosed(text),
+        *_lines(text),
+        *_headed(text),
+    ]
     found += _bare(text, asked=asked)
     return [one for one in found if _may_be_labels(one)]
 
@@ -203,7 +213,7 @@ def _enclosed(text: str) -> Iterator[Enumeration]:
 
 
 def _conditions(text: str) -> Iterator[Enumeration]:
-    """Yield words that each have a condition: in clauses of the same frame, or before an "if" and after an "otherwise"."""
+    """Yield words with a condition each: in clauses of one frame, or before an "if" and after an "otherwise"."""
     if cases := [next(filter(None, match.groups())) for match in _DIRECTED.finditer(text)]:
         yield Enumeration(items=distinct(cases), form="conditions", marked=True)
     clauses = [match for match in _CONDITION.finditer(text) if not _IF_WORD.search(match["clause"])]

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from .prompt_words import means, pattern_of, rows_of, words_of
 
 LETTER_RANGE = re.compile(
-    r"\b(?:letters?|grades?|noten?|buchstaben?)\b[^.\n]{0,30}?\b(A)\b[^.\n\w]{0,3}(?:\([^()]*\) ?)?(?:to|bis|-|–)\s?([D-F])\b",
+    r"\b(?:letters?|grades?|noten?|buchstaben?)\b[^.\n]{0,30}?\b(A)\b[^.\n\w]{0,3}(?:\([^()]*\) ?)?"
+    r"(?:to|bis|-|–)\s?([D-F])\b",
     re.IGNORECASE,
 )
 _NEGATION = re.compile(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,9 @@ import yaml
 
 from ...judges import InputError, OutputScale
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart, join_literals
+from .body_facts import facts_of
 from .code_judges import read_code_judge
 from .code_strings import read_javascript, read_python
-from .file_facts import FAILS, LABEL_LISTS, LABEL_SCORES, PASSES, THRESHOLD_NAME, Compared, FileFacts
 from .foreign_judge import ForeignJudge
 from .javascript_facts import javascript_facts
 from .jinja_templates import read_computed_jinja
@@ -184,7 +184,7 @@ def _from_body(path: Path, body: Any, text: str) -> ForeignJudge:  # Any: JSON o
         return _with_outer(_from_body(path, body["prompt"], json.dumps(body["prompt"])), body, text)
     for key in ("messages", "prompt", "template", "input", "chat"):
         if isinstance(body.get(key), list):
-            return _judge(path, "a chat", read_messages(body[key], _parts), beside=_facts_of(body, text))
+            return _judge(path, "a chat", read_messages(body[key], _parts), beside=facts_of(body, text))
     messages: list[TemplateMessage] = []
     for role, keys in (("system", _SYSTEM_KEYS), ("user", _USER_KEYS)):
         value = next((body[key] for key in keys if isinstance(body.get(key), str) and body[key].strip()), None)
@@ -194,7 +194,7 @@ def _from_body(path: Path, body: Any, text: str) -> ForeignJudge:  # Any: JSON o
     if not messages and isinstance(only, Mapping):
         return _with_outer(_from_body(path, only, json.dumps(only)), body, text)
     if not _has_field(messages) and (under := _under_any_key(body)):
-        return _with_outer(_judge(path, "a prompt file", under[1], beside=_facts_of(under[0], text)), body, text)
+        return _with_outer(_judge(path, "a prompt file", under[1], beside=facts_of(under[0], text)), body, text)
     nested = [] if messages else _prompts(body)
     if len(nested) == 1:
         return _with_outer(_from_body(path, *_chosen(body, text, nested[0])), body, text)
@@ -207,7 +207,7 @@ def _from_body(path: Path, body: Any, text: str) -> ForeignJudge:  # Any: JSON o
         )
     if messages[-1].role == "system":
         messages[-1] = TemplateMessage(role="user", parts=messages[-1].parts)
-    return _judge(path, "a prompt file", tuple(messages), beside=_facts_of(body, text))
+    return _judge(path, "a prompt file", tuple(messages), beside=facts_of(body, text))
 
 
 def _has_field(messages: Sequence[TemplateMessage]) -> bool:
@@ -221,7 +221,11 @@ def _under_any_key(body: Body) -> tuple[Body, tuple[TemplateMessage, ...]] | Non
     with_fields = [key for key, parts in read.items() if any(isinstance(part, Field) for part in parts)]
     if not with_fields:
         values = [item for value in body.values() for item in (value if isinstance(value, list) else [value])]
-        inner = [found for value in values if isinstance(value, Mapping) and "role" not in value and (found := _under_any_key(value))]
+        inner = [
+            found
+            for value in values
+            if isinstance(value, Mapping) and "role" not in value and (found := _under_any_key(value))
+        ]
         return inner[0] if len(inner) == 1 else None
     last = with_fields[-1]
     before = [key for key in read if key != last and (key in with_fields or len(texts[key]) >= 60)]
@@ -234,7 +238,7 @@ def _under_any_key(body: Body) -> tuple[Body, tuple[TemplateMessage, ...]] | Non
 
 def _with_outer(judge: ForeignJudge, body: Body, text: str) -> ForeignJudge:
     """Return the one judge of a file with what stands beside its key too."""
-    inner, outer = judge.beside, _facts_of(body, text)
+    inner, outer = judge.beside, facts_of(body, text)
     facts = replace(
         outer,
         thresholds=inner.thresholds or outer.thresholds,
@@ -244,80 +248,6 @@ def _with_outer(judge: ForeignJudge, body: Body, text: str) -> ForeignJudge:
         answer_fields=inner.answer_fields or outer.answer_fields,
     )
     return replace(judge, beside=facts)
-
-
-def _facts_of(body: Body, text: str) -> FileFacts:
-    """Return what keys beside the prompt say: a threshold, labels or their scores, and comments of the file."""
-    flat = {
-        **body,
-        **{key: value for inner in body.values() if isinstance(inner, Mapping) for key, value in inner.items()},
-    }
-    thresholds = [
-        float(value)
-        for key, value in flat.items()
-        if THRESHOLD_NAME.search(str(key)) and isinstance(value, int | float) and not isinstance(value, bool)
-    ]
-    scores: Mapping[str, Any] = next(
-        (value for key, value in flat.items() if isinstance(value, Mapping) and LABEL_SCORES.search(str(key))), {}
-    )
-    scores = scores if all(isinstance(number, int | float) for number in scores.values()) else {}
-    labels = next(
-        (
-            value
-            for key, value in flat.items()
-            if LABEL_LISTS.search(str(key)) and isinstance(value, list | str) and "version" not in body
-        ),
-        (),
-    )
-    return FileFacts(
-        comments="\n".join(re.findall(r"(?m)(?:^|\s)#+ (.*)$", text)) if not text.lstrip().startswith("{") else "",
-        thresholds=tuple(dict.fromkeys(thresholds)),
-        compared=tuple(_compared(flat)),
-        labels=tuple(map(str, labels)) or tuple(map(str, scores)),
-        scores={str(label): float(number) for label, number in scores.items()},
-        answer_fields=_asked_fields(body),
-    )
-
-
-def _asked_fields(body: Body) -> dict[str, str]:
-    """Return the fields of the schema that is sent beside the messages, each with its labels or limits."""
-    properties = _properties(body)
-    return {str(name): _said(value) for name, value in properties.items() if isinstance(value, Mapping)}
-
-
-def _properties(body: Any) -> Body:  # Any: JSON or YAML
-    """Return the properties of the first JSON schema in a file, wherever it stands."""
-    if not isinstance(body, Mapping):
-        return {}
-    if isinstance(body.get("properties"), Mapping):
-        return body["properties"]
-    return next((found for value in body.values() if (found := _properties(value))), {})
-
-
-def _said(field: Body) -> str:
-    if isinstance(values := field.get("enum"), list):
-        return " | ".join(json.dumps(value, ensure_ascii=False) for value in values)
-    said = [{"boolean": "boolean", "array": "list"}.get(str(field.get("type")), str(field.get("type", "string")))]
-    if "minimum" in field and "maximum" in field:
-        said.append(f"from {field['minimum']} to {field['maximum']}")
-    return f"<{', '.join([*said, *filter(None, [str(field.get('description', '')).replace(chr(34), chr(39))])])}>"
-
-
-def _compared(flat: Body) -> Iterator[Compared]:
-    """Yield the labels that keys such as `fail_on`, and values such as "verdict == safe", let pass or fail."""
-    for key, value in flat.items():
-        fails = FAILS.search(str(key)) is not None
-        if not fails and not PASSES.search(str(key)):
-            continue
-        labels: tuple[str, ...] = ()
-        if isinstance(value, list) and all(isinstance(item, str) for item in value):
-            labels = tuple(value)
-        elif isinstance(value, str) and (
-            said := re.fullmatch(r"(?:[\w.]+ ?==? ?)?[\"']?([\w -]{1,40}?)[\"']?", value.strip())
-        ):
-            labels = (said[1],)
-        if labels:
-            yield Compared(operator="in", labels=labels, passes=not fails, code=f"{key}: {value}")
 
 
 def _langchain(path: Path, body: Body, text: str) -> ForeignJudge:

@@ -132,7 +132,9 @@ class _Reader:
                 left, right = right, left
             scaled, by = _divided(left)
             number, labels = self._number(right), self.strings(right)
-            compares_label = labels and (_last_name(scaled) in answered or self._passes(node, right, operator) is not None)
+            compares_label = labels and (
+                _last_name(scaled) in answered or self._passes(node, right, operator) is not None
+            )
             if not _is_verdict(scaled) and not compares_label:
                 continue
             if number is None and not labels:

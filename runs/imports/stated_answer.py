@@ -193,7 +193,9 @@ def _said_of_total(name: str, whole: str) -> OutputScale | None:
     return next((scale for s in own if (scale := read_numbers(s))), None)
 
 
-def _label_scale(labels: tuple[str, ...], whole: str, name: str = "") -> tuple[OutputScale | None, tuple[Question, ...]]:
+def _label_scale(
+    labels: tuple[str, ...], whole: str, name: str = ""
+) -> tuple[OutputScale | None, tuple[Question, ...]]:
     folded = {label.casefold() for label in labels}
     paired = ({"a", "b"} <= folded or {"1", "2"} <= folded) and len(labels) < 5
     if (
@@ -213,7 +215,7 @@ def _label_scale(labels: tuple[str, ...], whole: str, name: str = "") -> tuple[O
 
 
 def _order_of_meanings(labels: tuple[str, ...], whole: str) -> tuple[str, ...] | None:
-    """Return labels in the order of what a text says of them ("A: CORRECT", "DROP if ..."); None where it does not tell."""
+    """Return labels in the order of what a text says of them ("A: CORRECT", "DROP if ..."), if it tells."""
     words: dict[str, str] = {}
     for label in labels:
         inline = (

@@ -22,7 +22,8 @@ MOST_NAMED = 100
 _NEGATION = re.compile(rf"\b(?:{pattern_of('negations')})\b(?:\W+\w+){{0,4}}\W*$", re.IGNORECASE)
 _NEGATED_AFTER = re.compile(rf"^\W*(?:{pattern_of('absent')})\b", re.IGNORECASE)
 _NOT_IN_SOURCE = re.compile(
-    rf"\b(?:{pattern_of('not_there')})(?: \w+){{0,2}} (?:in|im|from|by|contained|mentioned|stated|found|present|given|dans|en|aus|von)\b"
+    rf"\b(?:{pattern_of('not_there')})(?: \w+){{0,2}} "
+    rf"(?:in|im|from|by|contained|mentioned|stated|found|present|given|dans|en|aus|von)\b"
     rf"|\b(?:{pattern_of('added')})",
     re.IGNORECASE,
 )
@@ -34,9 +35,8 @@ _MEASURES = re.compile(
     re.IGNORECASE,
 )
 _HOW = re.compile(rf"\b(?:{pattern_of('how')})\s(?P<how>[^.,;:\n(?!]{{4,90}})", re.IGNORECASE)
-_PHRASES = re.compile(
-    rf"\b(?:{'|'.join(w.replace('_', ' ') for k in ('better', 'worse', 'faults') for w in words_of(k) if '_' in w)})\b(?! to\b)"
-)
+_OF_SEVERAL = [word for kind in ("better", "worse", "faults") for word in words_of(kind) if "_" in word]
+_PHRASES = re.compile(rf"\b(?:{'|'.join(word.replace('_', ' ') for word in _OF_SEVERAL)})\b(?! to\b)")
 """What has its meaning only together, such as "in order"."""
 _NOTHING = re.compile(rf"\b(?:{pattern_of('nothing')})\b", re.IGNORECASE)
 _COMPARES = rf"\b(?:{{side}})\b[^.\n]{{{{0,24}}}}?(?:\b(?:{pattern_of('is')})|=|,)\s*(?:the )?(?:{{quality}})\b"
@@ -223,7 +223,8 @@ def side_of(value: str, text: str) -> int:
     """Return 1 where what a text says of a value is good, -1 where it is bad, 0 where it does not tell."""
     said = re.compile(
         rf"(?<![\w.,/-])[\"'`*_\[(]{{0,3}}{value}(?![\w])[\"'`*_\])]{{0,3}}\s?(?:points?|punkte?)?\s?"
-        rf"(?:[=:–—|-]|\(|→|->|,(?= (?:that|dass|que))|(?P<verb>(?:is|if|when|wenn|falls|for|für|si|{pattern_of('means')})\b:?,?))"
+        r"(?:[=:–—|-]|\(|→|->|,(?= (?:that|dass|que))"
+        rf"|(?P<verb>(?:is|if|when|wenn|falls|for|für|si|{pattern_of('means')})\b:?,?))"
         r"\s*\(?(?P<said>[^\n;.)]{2,90})",
         re.IGNORECASE,
     )

@@ -64,8 +64,8 @@ def find_labels(answer: str, whole: str, names: Collection[str] = ()) -> StatedL
         whole: All of the prompt, in which labels may be explained.
         names: The fields of the answer, which are no labels.
     """
-    asked = [one for one in map(lambda e: _without(e, names), enumerations(answer, asked=True)) if one]
-    others = [one for one in map(lambda e: _without(e, names), enumerations(whole)) if one]
+    asked = [one for one in (_without(e, names) for e in enumerations(answer, asked=True)) if one]
+    others = [one for one in (_without(e, names) for e in enumerations(whole)) if one]
     weighed: list[tuple[int, int, Enumeration]] = []
     for at, one in enumerate([*asked, *others]):
         ordered = in_order(one.items, whole or answer) is not None
@@ -96,7 +96,7 @@ def _without(one: Enumeration, names: Collection[str]) -> Enumeration | None:
     items = tuple(item for item in one.items if fold(item) not in known and not _is_no_label(item))
     if len(items) < 2:
         return None
-    if one.form == "framed" and one.key.endswith(":") and TEXTS.search(one.key):
+    if one.form == "framed" and one.key and TEXTS.search(one.key):
         return None
     return Enumeration(items=items, form=one.form, start=one.start, key=one.key, marked=one.marked)
 

@@ -63,8 +63,11 @@ def read_mark(text: str) -> str:
     opened = [tag for tag in re.findall(r"<([A-Za-z]\w*)>[^<>\n]{0,3} ?tags?\b", text) if not _NO_VERDICT.search(tag)]
     if opened:
         return f"<{opened[-1]}>...</{opened[-1]}>"
-    if match := _PREFIXED.search(text):
-        return f"{match['prefix'].strip()} ..."
+    prefixes = [
+        match["prefix"].strip() for match in _PREFIXED.finditer(text) if not _NO_VERDICT.search(match["prefix"])
+    ]
+    if prefixes:
+        return f"{prefixes[-1]} ..."
     keyed = [match["key"] + match["gap"] for match in _KEYED.finditer(text) if not _NO_VERDICT.search(match["key"])]
     keyed = keyed or [key for key in _QUOTED_KEY.findall(text) if not _NO_VERDICT.search(key)]
     if not keyed and (match := _QUOTED_EQUALS.search(text)) and not _NO_VERDICT.search(match[1]):

@@ -21,7 +21,9 @@ def order_by_passing(labels: Sequence[str], text: str, beside: FileFacts) -> tup
         beside: What its file says beside it.
     """
     if len(labels) == 2:
-        good = {label for compared in beside.compared if compared.passes for label in compared.labels if label in labels}
+        good = {
+            label for compared in beside.compared if compared.passes for label in compared.labels if label in labels
+        }
         bad = {label for compared in beside.compared if compared.passes is False for label in compared.labels}
         best = good or {label for label in labels if label not in bad and bad.intersection(labels)}
         return tuple(sorted(labels, key=lambda label: label in best)) if len(best) == 1 else None

@@ -53,7 +53,8 @@ _LEVEL = re.compile(
 _BARE_LEVEL = re.compile(r"(?m)^[ \t]*(?P<level>\d{1,2})[ \t]+[^\W\d_]")
 """A line that opens with a number and no mark after it, as nobody writes a list of rules."""
 _DECIMALS = re.compile(
-    r"\b(?:float|decimals?|continuous|kontinuierlich\w*|probability|fraction|0\.0|1\.0|0\.\d+|wahrscheinlichkeit|number between 0 and 1"
+    r"\b(?:float|decimals?|continuous|kontinuierlich\w*|probability|fraction|0\.0|1\.0|0\.\d+|wahrscheinlichkeit"
+    r"|number between 0 and 1"
     r"|kommazahl|increments|steps of 0|schritten|pas de 0|pasos de 0)\b",
     re.IGNORECASE,
 )

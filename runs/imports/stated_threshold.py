@@ -31,10 +31,8 @@ _FORMS = {
         rf"|genügt|reicht|suffit"
         r"|basta)\b",
     ),
-    "above": (rf"(?:\b(?:above|over|more than|higher than|better than|über|mehr als|plus de|más de)|>(?!=))\s?{_NOTE}{_N}{_THEN}",),
-    "below": (
-        rf"(?:\b(?:below|under|less than|fewer than|lower than|unter|weniger als|moins de|en dessous de|au-dessous de|menos de|por debajo de|sotto|onder)|<(?!=))\s?{_NOTE}{_N}{_THEN}",
-    ),
+    "above": (rf"(?:\b(?:{pattern_of('above')})|>(?!=))\s?{_NOTE}{_N}{_THEN}",),
+    "below": (rf"(?:\b(?:{pattern_of('below')})|<(?!=))\s?{_NOTE}{_N}{_THEN}",),
     "upto": (
         rf"(?:\b(?:at most|up to|höchstens|au plus|como máximo)|≤|<=)\s?{_NOTE}{_N}{_THEN}",
         rf"{_N}\s(?:or|and|oder|und|ou|o)\s(?:less|lower|below|fewer|weniger|niedriger|moins|menos)\b{_THEN}",
@@ -255,7 +253,11 @@ def _passing(sentence: str, numbers: list[float], scale: OutputScale) -> str | f
     """Return the threshold of one sentence; "open" where it turns the scale round."""
     if (alone := _ALONE.search(sentence)) and _says(alone["said"]) == (True, False):
         return "open" if _number(alone) == numbers[0] else _place(_number(alone), numbers, scale)
-    wanted = re.search(rf"\b(?:{pattern_of('wants')})\s{_NOTE}(?:at least )?{_N}(?=\s*(?:[.!,;]|$|points?|or\b))", sentence, re.IGNORECASE)
+    wanted = re.search(
+        rf"\b(?:{pattern_of('wants')})\s{_NOTE}(?:at least )?{_N}(?=\s*(?:[.!,;]|$|points?|or\b))",
+        sentence,
+        re.IGNORECASE,
+    )
     if wanted and numbers[0] < numbers[-1]:
         return _place(_number(wanted), numbers, scale)
     passes, fails = _says(sentence)

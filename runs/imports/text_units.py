@@ -111,7 +111,7 @@ _LEVEL = re.compile(
     re.IGNORECASE,
 )
 _LISTED_LINE = re.compile(
-    r"[ \t]*(?:[-*•\"'{}]|\d{1,2}[.)]|\t| {2}|[\w ]{1,40}$|[*_]*[A-ZÄÖÜ][\w -]{0,25}[*_]*:[ \t]*\S[^\n]{0,80}$)"
+    r"[ \t]*(?:[-*•\"'{}<]|\d{1,2}[.)]|\t| {2}|[\w ]{1,40}$|[*_]*[A-ZÄÖÜ][\w -]{0,25}[*_]*:[ \t]*\S[^\n]{0,80}$)"
 )
 _KEYED_ITEM = re.compile(r"\s*[-*•]\s*[\"'`*]{1,3}\w+[\"'`*]{1,3}")
 _NAMES_KEYS = re.compile(r"\bjson\b|\bfields?\b|\bkeys?\b", re.IGNORECASE)

@@ -1,9 +1,10 @@
-"""Prompts composed of independent pieces, with what a person would say that they ask for."""
+"""Prompts composed of every kind of scale, order, place, container and language, with the noise of real ones."""
 
 from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -12,10 +13,10 @@ from typing import Any
 
 import yaml
 
+from judgewright.runs.imports import AddOptions, Understood, read_own_prompt, understand
+
 Pieces = Mapping[str, Any]  # Any: YAML
 OR = {"en": "or", "de": "oder", "fr": "ou", "es": "o"}
-DOWN_BAD = 1
-"""Numbers that measure something bad are asked about or go down: both are right."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,3 +212,40 @@ def written(rng: random.Random, said: Pieces, task: Mapping[str, Any], asked: st
         function = f"def prompt({', '.join(task['fields'])}):\n    return f'''{text}'''\n"
         return function, container, ".py"
     return f"JUDGE = '''\n{text}\n'''\n", container, ".py"
+
+
+SEEDS = range(7000, 7150)
+"""Of 4,000 others the reader was made; which these are does not matter."""
+
+
+def understood(prompt: Composed, folder: Path) -> Understood:
+    """What is understood of a composed prompt in a file of its kind."""
+    path = folder / f"{prompt.name}{prompt.suffix}"
+    path.write_text(prompt.text, encoding="utf-8")
+    return understand(read_own_prompt(path), AddOptions())
+
+
+def ends(found: Understood) -> tuple[float, float] | None:
+    """The worst and the best number of a scale; None for words."""
+    assert found.scale is not None
+    labels = found.scale.labels or (str(found.scale.low), str(found.scale.high))
+    numbers = all(re.fullmatch(r"-?[0-9]+", label) for label in labels)
+    return (float(labels[0]), float(labels[-1])) if numbers else None
+
+
+def test_composed_prompts_are_read_and_never_guessed(tmp_path: Path) -> None:
+    """No scale is another than the words say, and at most one in twenty is asked about without need."""
+    wrong: list[str] = []
+    asked: list[str] = []
+    for prompt in map(compose, SEEDS):
+        found = understood(prompt, tmp_path)
+        if found.prompt is None:
+            asked += [] if prompt.asks or prompt.may_ask else [prompt.name]
+        elif (
+            prompt.asks
+            or set(found.prompt.inputs) != set(prompt.fields)
+            or (prompt.labels != found.prompt.scale.labels and prompt.ends != ends(found))
+        ):
+            wrong.append(prompt.name)
+    assert wrong == []
+    assert len(asked) <= len(SEEDS) // 20, asked
