@@ -45,7 +45,7 @@ _VERB = (
     r"(?:answer|respond|reply|return|output|print|finish|conclude|close|format(?!\w*:)|name|produce|emit|write|end|score"
     r"|begin|start"
     r"|antworten?|schreiben?|gib|geben? sie|vergib|wählen?|nenne|liefere|ausgabe|begründen?|beenden?|schließen?"
-    r"|erklären?|think"
+    r"|erklären?|think(?! about)"
     r"|reason|explain|provide|give|state|assign|report|rate|label|choose|select|pick|use (?:this|the following"
     r"|exactly)|réponde?z?|réponds|donne[rz]?"
     r"|renvoie|retourne[rz]?|écri[st]|termine[rz]?|rispondi|responda|antwoord|responde|contesta|devuelve|put|wrap|enclose|place)"
@@ -103,7 +103,8 @@ _ALWAYS_ANSWER = re.compile(
 )
 _LINE_FORM = re.compile(
     r"\s*[\w -]{1,25}:\s*<[^<>]*>\s*$|\s*[*_]*[A-ZÄÖÜ][\w -]{0,25}[*_]*:[*_]*\s*"
-    r"(?:[<\[(][^<>\[\]]*[>\])]|\.\.\.|…|[\w-]+ (?:or|oder|\||/) [\w :-]+)\s*\W*$"
+    r"(?:[<\[(][^<>\[\]]*[>\])]|\.\.\.|…|[\w-]+ (?:or|oder|\||/) [\w :-]+"
+    r"|[\w-]+(?: [\w-]+){0,2}(?: ?[/|] ?[\w-]+(?: [\w-]+){0,2})+)\s*\W*$"
 )
 _LEVEL = re.compile(
     r"\s*[-*•]?\s*[*_]*(?:score|grade|level|stufe"
@@ -116,7 +117,9 @@ _LISTED_LINE = re.compile(
 _KEYED_ITEM = re.compile(r"\s*[-*•]\s*[\"'`*]{1,3}\w+[\"'`*]{1,3}")
 _NAMES_KEYS = re.compile(r"\bjson\b|\bfields?\b|\bkeys?\b", re.IGNORECASE)
 _ITEM_LINE = re.compile(r"\s*(?:[-*•]|\(?[0-9a-zA-Z]{1,2}[.)])\s")
-_LEVEL_LINE = re.compile(r"\s*[-*•]?\s*[*_\"'`]*-?\d{1,3}[*_\"'`]*\s*(?:points?|punkte?)?\s*[:=–—(-]")
+_LEVEL_LINE = re.compile(
+    r"\s*[-*•]?\s*[*_\"'`]*-?\d{1,3}[*_\"'`]*\s*(?:points?|punkte?)?(?:\s*[:=–—(-]|\s+[^\W\d_]+(?:\s[\w,]+){2,})"
+)
 _JUDGES = re.compile(
     r"\W*(?:please )?(?:evaluate|assess|rate|judge|score|grade|bewerte|beurteile|prüfe)\b", re.IGNORECASE
 )
@@ -314,6 +317,8 @@ def _kind(words: str, following: str) -> UnitKind:
         return "answer"
     if _ASKS.match(words) and re.search(r"\b(?:[A-Z]{2,}|yes|no|ja|nein|\d)\b", words) and len(words) < 120:
         return "answer"
+    if "|" in words and re.fullmatch(r"[\s|:-]+", words):
+        return "heading"  # the rule under the head of a table
     if _ASKS_IN_ANY_LANGUAGE.match(words) and any(
         one.form != "conditions" and one.start <= 60 for one in enumerations(words, asked=True)
     ):
