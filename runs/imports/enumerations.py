@@ -63,6 +63,11 @@ _CAPITALS = re.compile(
 _LETTER = rf"[{_UP}]{_CLOSE}{_GLOSS}(?!\w)"
 _LETTERS = re.compile(rf"(?<![\w'’]){_OPEN}{_LETTER}(?:{_SEP}{_OPEN}{_LETTER})+")
 _SYMBOLS = re.compile(rf"{_OPEN}{_SYMBOL}{_CLOSE}(?:{_SEP}{_OPEN}{_SYMBOL}{_CLOSE})+")
+_YES_OR_NO = re.compile(
+    rf"\b(?:(?:{pattern_of('yes')}){_CLOSE}{_SEP}{_OPEN}(?:{pattern_of('no')})"
+    rf"|(?:{pattern_of('no')}){_CLOSE}{_SEP}{_OPEN}(?:{pattern_of('yes')}))\b",
+    re.IGNORECASE,
+)
 _LIST = rf"{_OPEN}{_PHRASE}{_CLOSE}{_GLOSS}(?:{_SEP}{_OPEN}{_PHRASE}{_CLOSE}{_GLOSS})+"
 _ENCLOSED = re.compile(rf"(?<!\w)(?P<open>[<(\[\"'`“{{])\s*(?P<list>{_LIST})\s*(?P<close>[>)\]\"'`”}}])(?!\w)")
 _END = r"(?=\s*(?:[.;,?!\n>)\]\"'|]|$|(?:and|und|et|y) (?:nothing|nichts|rien|nada)\b|\b(?:only|nur)\b| [–—(-]))"
@@ -200,7 +205,7 @@ def _marked(text: str) -> Iterator[Enumeration]:
 
 
 def _capitals(text: str) -> Iterator[Enumeration]:
-    for pattern in (_CAPITALS, _LETTERS, _SYMBOLS):
+    for pattern in (_CAPITALS, _LETTERS, _SYMBOLS, _YES_OR_NO):
         for match in pattern.finditer(text):
             yield Enumeration(items=items_of(match.group()), form="capitals", start=match.start(), marked=True)
 
