@@ -65,7 +65,7 @@ _LETTERS = re.compile(rf"(?<![\w'’]){_OPEN}{_LETTER}(?:{_SEP}{_OPEN}{_LETTER})
 _SYMBOLS = re.compile(rf"{_OPEN}{_SYMBOL}{_CLOSE}(?:{_SEP}{_OPEN}{_SYMBOL}{_CLOSE})+")
 _YES_OR_NO = re.compile(
     rf"\b(?:(?:{pattern_of('yes')}){_CLOSE}{_SEP}{_OPEN}(?:{pattern_of('no')})"
-    rf"|(?:{pattern_of('no')}){_CLOSE}{_SEP}{_OPEN}(?:{pattern_of('yes')}))\b",
+    rf"|(?:{pattern_of('no')}){_CLOSE}{_SEP}{_OPEN}(?:{pattern_of('yes')}))\b(?!{_CLOSE}\s?[/|,]{{1}}\s?[^\W\d_]+\s?[)/|>\]])",
     re.IGNORECASE,
 )
 _LIST = rf"{_OPEN}{_PHRASE}{_CLOSE}{_GLOSS}(?:{_SEP}{_OPEN}{_PHRASE}{_CLOSE}{_GLOSS})+"

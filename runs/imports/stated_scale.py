@@ -95,7 +95,11 @@ _RANGE_IN_WORDS = re.compile(
 )
 
 
-_EXPLAINED = re.compile(r"(?:^|(?<=[,;(:<.\n] ))(?P<level>-?\d{1,2})\s?[=:]\s?(?=[^\W\d_])")
+_EXPLAINED = re.compile(
+    r"(?:^|(?<=[,;:<.\n] )|(?<=[(\n])|(?<= [\"'`]))(?P<level>-?\d{1,2})[\"'`]?\s?"
+    rf"(?:[=:]|\b(?:for|pour|para|für|{pattern_of('means')})\s)\s?(?=[^\W\d_])",
+    re.IGNORECASE,
+)
 """A grade in the middle of a sentence with what it means: "0 = nothing, 1 = a part, 2 = all"."""
 
 
@@ -122,7 +126,7 @@ def read_numbers(text: str, *, cued: bool = False) -> OutputScale | None:
     text = re.sub(_DATE, "_", _in_digits(text))
     explained = [float(match["level"]) for match in _EXPLAINED.finditer(text)]
     steps = sorted(set(explained))
-    if len(steps) > 2 and steps[-1] - steps[0] == len(steps) - 1 and steps[0] in (-2, -1, 0, 1) and not cued:
+    if len(steps) > 2 and steps[-1] - steps[0] == len(steps) - 1 and steps[0] in (-2, -1, 0, 1):
         return of_numbers(steps)
     ranges = sorted([*_RANGE.finditer(text), *_ENDS.finditer(text)], key=lambda match: match.start())
     of_total = [m for m in ranges if _TOTAL.search(text[max(0, m.start() - 40) : m.start()].rpartition("\n")[2])]
