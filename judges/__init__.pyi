@@ -38,7 +38,8 @@ from .metrics.estimate import Estimate
 from .metrics.influence import influence, point
 from .metrics.paired_comparison import POWER, Change, clustered_se, compare, holm, rows_needed
 from .metrics.permutation_test import with_permutation_p
-from .models.client import Client, ClientStats, Progress
+from .models.client import Client
+from .models.counters import ClientStats, Progress
 from .models.endpoint import Endpoint
 from .models.model import Completion, Message, Model, Request
 from .models.price import Prices

@@ -21,7 +21,8 @@ from . import instructions
 from .errors import BudgetSpent, PromptError
 from .files.records import parse_strictly
 from .judge import SIMULATED_FINGERPRINT, JudgeSettings
-from .models.client import Client, Progress
+from .models.client import Client
+from .models.counters import Progress
 from .models.model import Completion, Message, Request
 from .prompt import DATA_NOTICE, PLACEHOLDER, TextLoader, check_name, render
 from .reply import why_broken

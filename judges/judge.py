@@ -8,7 +8,8 @@ from typing import Literal, overload
 
 from .errors import BudgetSpent, ModelError
 from .judged_dataset import JudgedDataset
-from .models.client import Client, Outcome, Progress
+from .models.client import Client
+from .models.counters import Outcome, Progress
 from .models.heap import heap_at_rest
 from .models.model import Completion, Request
 from .prompt import JudgePrompt

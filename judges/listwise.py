@@ -15,7 +15,8 @@ from .errors import InputError, PromptError
 from .instruction import ASKING, Filled, Unfilled, ask_instruction, load_instruction, number_lines
 from .judge import JudgeSettings
 from .judged_dataset import JudgedDataset
-from .models.client import Client, Progress
+from .models.client import Client
+from .models.counters import Progress
 from .rows import Dataset, Row
 from .scale import PROBABILITY
 from .verdict import Answer, Unscored, Verdict

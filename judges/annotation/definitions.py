@@ -18,7 +18,8 @@ from ..files.reading import load_dataset
 from ..files.records import Record, read_records, unit_of
 from ..instruction import ASKING, Filled, Instruction, Unfilled, ask_instruction, load_instruction, number_lines
 from ..judge import JudgeSettings
-from ..models.client import Client, Progress
+from ..models.client import Client
+from ..models.counters import Progress
 from ..scale import OutputScale
 
 QUERY_COLUMNS = ("query", "question")

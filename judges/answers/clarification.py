@@ -18,7 +18,8 @@ from ..annotation import Encode, unit_vectors, words
 from ..instruction import ASKING, Filled, ask_instruction, load_instruction
 from ..judge import JudgeSettings, judge
 from ..metrics import Estimate
-from ..models.client import Client, Progress
+from ..models.client import Client
+from ..models.counters import Progress
 from ..prompt import JudgePrompt
 from ..rows import Dataset, Row
 from ..scale import BINARY

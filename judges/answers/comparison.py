@@ -15,7 +15,8 @@ from ..instruction import ASKING, Filled, Unfilled, ask_instruction, load_instru
 from ..judge import JudgeSettings
 from ..judged_dataset import FloatArray, IntArray
 from ..metrics import Estimate, answer_similarity, left_out_se, score_interval
-from ..models.client import Client, Progress
+from ..models.client import Client
+from ..models.counters import Progress
 from ..prompt import JudgePrompt
 from ..scale import DecisionRule
 from ..verdict import Answer, Unscored

@@ -15,7 +15,8 @@ from ..judge import JudgeSettings, judge
 from ..judged_dataset import FloatArray, IntArray, JudgedDataset, group_codes
 from ..metrics import Estimate, answer_similarity, measure
 from ..metrics.delta import mean_share
-from ..models.client import Client, Progress
+from ..models.client import Client
+from ..models.counters import Progress
 from ..prompt import JudgePrompt
 from ..rows import Dataset, Row
 from ..scale import BINARY, DecisionRule

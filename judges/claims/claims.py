@@ -15,7 +15,8 @@ from ..errors import InputError, PromptError
 from ..instruction import ASKING, Unfilled
 from ..judge import JudgeSettings, judge
 from ..judged_dataset import JudgedDataset
-from ..models.client import Client, Progress
+from ..models.client import Client
+from ..models.counters import Progress
 from ..prompt import JudgePrompt
 from ..rows import Dataset, Row
 from ..scale import DecisionRule, OutputScale

@@ -9,7 +9,8 @@ from typing import Literal
 
 from ..instruction import ASKING, Filled, Unfilled, ask_instruction, load_instruction, number_lines
 from ..judge import JudgeSettings
-from ..models.client import Client, Progress
+from ..models.client import Client
+from ..models.counters import Progress
 
 Splitter = Literal["sentence", "model"]
 Trivial = Literal["none", "rule", "model"]

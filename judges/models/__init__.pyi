@@ -2,8 +2,10 @@ from .base_url import Origin, checked_url
 from .batch_queue import BatchQueue
 from .budget import Budget, Forecast
 from .call_record import CallRecord, FailedCall, MemoryRecord, OpenAttempt, Spending
-from .client import Client, ClientStats, Progress
+from .client import Client
+from .counters import ClientStats, Progress
 from .endpoint import Endpoint
+from .engine import Engine, Here
 from .exchange import Courier, Exchange, ask_together
 from .exchange_folder import ExchangeFolder, RequestFile, call_id, read_reply
 from .ignored import ignored_parameters, unused_settings
@@ -34,10 +36,12 @@ __all__ = [
     "Completion",
     "Courier",
     "Endpoint",
+    "Engine",
     "Exchange",
     "ExchangeFolder",
     "FailedCall",
     "Forecast",
+    "Here",
     "LiteLLMModel",
     "MemoryRecord",
     "Message",

@@ -1,25 +1,24 @@
 """The client of a model: the one place where calls are retried, limited, paid for and recorded.
 
 It is synchronous outside. `async` begins and ends in here, in an event loop of the client's own
-thread, so that it also works in a notebook, whose loop is already running. What happens to each
-request is in `dispatcher`.
+thread, so that it also works in a notebook, whose loop is already running. Where requests are sent
+from is an `engine`; what happens to each is in `dispatcher`.
 """
 
 from __future__ import annotations
 
-import asyncio
 import random
 import threading
-from collections.abc import Callable, Coroutine, Sequence
-from concurrent.futures import Future, wait
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from ..errors import BudgetSpent, InputError, Interrupted, ModelError
+from ..errors import BudgetSpent, InputError, ModelError
 from .budget import Budget
 from .call_record import CallRecord, FailedCall, MemoryRecord, Spending
-from .counters import Call, ClientStats, Counters, Outcome
-from .dispatcher import ClientContext, Dispatcher
+from .counters import Call, ClientStats, Counters, Outcome, Progress
+from .dispatcher import ClientContext
+from .engine import Engine, Here
 from .heap import heap_at_rest
 from .ignored import unused_settings
 from .limits import AdaptiveLimit, SystemClock
@@ -37,29 +36,12 @@ _LOOKUP = 500
 """Keys looked up at once; SQLite limits how many values one statement may have."""
 _KEPT = 2 * _LOOKUP
 """Requests that are kept until they are sent; later ones are made again."""
-_REPORT_EVERY = 0.1
 _CONCURRENCY = 64
 """Requests in flight at most, where the caller names no number."""
 _FIRST_LIMIT = 20
 """Requests in flight at first, where the caller names no number; the limit adapts from there."""
 _IN_PROCESS = 512
 """Requests in flight at an embedded model: it has no rate to find and bills nothing."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """How far `Client.ask` has come; all but `cost` and `tokens` count requests."""
-
-    done: int
-    total: int
-    failed: int
-    recorded: int
-    """Answered from the call record, without a new call."""
-    cost: float | None
-    """US dollars spent by this `ask`; None where a price is unknown."""
-    tokens: int
-    note: str = ""
-    """What is waited for, where replies come from a batch."""
 
 
 class Client:
@@ -73,6 +55,7 @@ class Client:
         budget: What may be spent; no limit by default.
         prices: What calls cost; the bundled prices by default.
         exchange: Asks through batches or files in place of single calls.
+        engine: Where a judge's requests are sent from; here, unless given. It belongs to the caller, who closes it.
         concurrency: The most attempts that are sent and not yet recorded, at any moment, and where the adaptive limit
             starts; None for the setting, else for 64, reached from 20 by doubling.
         tries: The most attempts for one request.
@@ -93,6 +76,7 @@ class Client:
         budget: Budget | None = None,
         prices: Prices | None = None,
         exchange: Exchange | None = None,
+        engine: Engine | None = None,
         concurrency: int | None = None,
         tries: int = 8,
         row_seconds: float = 600.0,
@@ -136,7 +120,8 @@ class Client:
         if exchange is not None:
             effective = replace(settings, concurrency=concurrency)
             self._stats.notes.update(dict.fromkeys(unused_settings(effective, by_hand=exchange.by_hand)))
-        self._loop = _LoopThread()
+        self._engine = engine
+        self._here = Here(model)
 
     def __enter__(self) -> Client:
         return self
@@ -186,7 +171,7 @@ class Client:
         self._complete(calls, make, counters, progress)
         self._ask_with_more_room(calls, make, counters, progress)
         if progress is not None:
-            progress(_progress(counters))
+            progress(counters.progress())
         return _in_order(calls, len(requests))
 
     def ask_one(self, request: Request) -> Completion:
@@ -203,7 +188,7 @@ class Client:
 
     def close(self) -> None:
         """Release the model's connections and the thread; a closed client may be asked again."""
-        self._loop.close(self.model.close)
+        self._here.close()
 
     def _prepare(self, requests: Sequence[Request]) -> list[Call]:
         """Return the distinct calls; those that are recorded have their outcome.
@@ -305,55 +290,13 @@ class Client:
 
             def report(note: str) -> None:
                 if progress is not None:
-                    progress(replace(_progress(counters), note=note))
+                    progress(replace(counters.progress(), note=note))
 
             return self._exchange.ask(self._context, calls, counters, report)
-        dispatcher = Dispatcher(self._context, calls, make, counters)
-        work = self._loop.start(dispatcher.run())
-        try:
-            _watch(work, counters, progress)
-        except KeyboardInterrupt:
-            self._drain(dispatcher, work, counters)
-        finally:
-            # The progress callback failed: its error goes on, and what was paid for is still recorded.
-            if not work.done():
-                self._drain(dispatcher, work, counters)
-        work.result()
-        if dispatcher.stopped is None or isinstance(dispatcher.stopped, BudgetSpent):
-            return dispatcher.stopped
-        raise dispatcher.stopped
-
-    def _drain(self, dispatcher: Dispatcher, work: Future[None], counters: Counters) -> None:
-        """Send nothing more and await what is on the wire; a further Ctrl-C gives it up."""
-        interrupted = Interrupted("", hint="resume the run: what was answered is not asked again")
-        self._loop.call(lambda: dispatcher.stop(interrupted))
-        try:
-            _watch(work, counters, None)
-        except KeyboardInterrupt:
-            work.cancel()
-            message = "stopped at once: calls in flight were given up and may have been charged"
-            raise Interrupted(message, hint=interrupted.hint) from None
-        # Only now is it clear how many were answered, and the dispatcher has this error already.
-        answered = f"{counters.done:,} of {counters.total:,}"
-        interrupted.args = (f"stopped with {answered} requests answered, all of them kept",)
-
-
-def _watch(work: Future[None], counters: Counters, progress: Callable[[Progress], None] | None) -> None:
-    """Return when the work is done; report meanwhile."""
-    while not wait([work], timeout=_REPORT_EVERY).done:
-        if progress is not None:
-            progress(_progress(counters))
-
-
-def _progress(counters: Counters) -> Progress:
-    return Progress(
-        done=counters.done,
-        total=counters.total,
-        failed=counters.failed,
-        recorded=counters.recorded,
-        cost=counters.cost if counters.price_known else None,
-        tokens=counters.tokens,
-    )
+        # Only a judge's requests are many; who writes prompts and losses asks from here.
+        others = any(call.purpose != "judge" for call in calls)
+        engine = self._here if self._engine is None or others else self._engine
+        return engine.ask(self._context, calls, make, counters, progress)
 
 
 def _joined(first: Outcome | None, second: Outcome | None) -> Outcome | None:
@@ -389,40 +332,3 @@ def _in_order(calls: Sequence[Call], n: int) -> list[Outcome]:
             outcomes[position] = _from_record(call.outcome) if isinstance(call.outcome, Completion) else call.outcome
     assert None not in outcomes, "every request has an outcome, or the ask has raised"
     return cast("list[Outcome]", outcomes)
-
-
-class _LoopThread:
-    """An event loop in a daemon thread, started on first use."""
-
-    def __init__(self) -> None:
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-        self._lock = threading.Lock()
-
-    def start(self, work: Coroutine[None, None, None]) -> Future[None]:
-        """Run a coroutine in the loop."""
-        with self._lock:
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                # A daemon, so that a program that fails can end without closing its client.
-                self._thread = threading.Thread(target=self._loop.run_forever, name="judgewright-client", daemon=True)
-                self._thread.start()
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
-
-    def call(self, function: Callable[[], None]) -> None:
-        """Call a function in the loop."""
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(function)
-
-    def close(self, last: Callable[[], Coroutine[None, None, None]]) -> None:
-        """Run a last coroutine and end the thread; nothing happens when it was never started."""
-        loop, thread = self._loop, self._thread
-        if loop is None or thread is None:
-            return
-        self._loop = self._thread = None
-        try:
-            asyncio.run_coroutine_threadsafe(last(), loop).result()
-        finally:
-            loop.call_soon_threadsafe(loop.stop)
-            thread.join()
-            loop.close()

@@ -74,6 +74,22 @@ class ClientStats:
     """Those of them that were cut at the limit of tokens."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far `Client.ask` has come; all but `cost` and `tokens` count requests."""
+
+    done: int
+    total: int
+    failed: int
+    recorded: int
+    """Answered from the call record, without a new call."""
+    cost: float | None
+    """US dollars spent by this `ask`; None where a price is unknown."""
+    tokens: int
+    note: str = ""
+    """What is waited for, where replies come from a batch."""
+
+
 @dataclass(slots=True)
 class Counters:
     """How far one `ask` has come: requests, dollars, tokens."""
@@ -88,6 +104,17 @@ class Counters:
     tokens: int = 0
     no_room: ModelError | None = None
     """Why the rest of a judge's requests is not worth paying for: most of its first replies were cut."""
+
+    def progress(self) -> Progress:
+        """Return how far it has come."""
+        return Progress(
+            done=self.done,
+            total=self.total,
+            failed=self.failed,
+            recorded=self.recorded,
+            cost=self.cost if self.price_known else None,
+            tokens=self.tokens,
+        )
 
     def count(self, call: Call) -> None:
         """Count a call that has its outcome; equal requests beyond the first cost nothing."""

@@ -18,7 +18,8 @@ from ..judge import JudgeSettings, judge
 from ..judged_dataset import FloatArray, JudgedDataset
 from ..metrics.estimate import Estimate
 from ..metrics.intervals import Cells, bootstrap
-from ..models.client import Client, Progress
+from ..models.client import Client
+from ..models.counters import Progress
 from ..prompt import JudgePrompt
 from ..rows import Dataset
 from ..scale import DecisionRule

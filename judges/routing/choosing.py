@@ -8,7 +8,8 @@ from dataclasses import replace
 from ..errors import BudgetSpent
 from ..judge import SIMULATED_FINGERPRINT, JudgeSettings, judge_request
 from ..judged_dataset import JudgedDataset
-from ..models.client import Client, Progress
+from ..models.client import Client
+from ..models.counters import Progress
 from ..models.model import Completion, Request
 from ..prompt import JudgePrompt
 from ..reply import read_reply
