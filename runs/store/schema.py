@@ -199,6 +199,35 @@ CREATE TABLE side (
 );
 """
 
+_LEASES = """
+-- The processes that send calls for a run, and the driver that gives these out. One whose beat stands still is dead to
+-- the others, whatever any clock says. A worker writes which pace (requests a second) it has learned; its driver writes
+-- among how many workers it shares, how many requests it may have in flight, at which pace, and that it is to stop.
+CREATE TABLE worker (
+    owner TEXT PRIMARY KEY,
+    driver TEXT,
+    run_id TEXT NOT NULL,
+    place TEXT NOT NULL,
+    beat INTEGER NOT NULL,
+    pace REAL,
+    sharing INTEGER NOT NULL,
+    in_flight INTEGER,
+    share REAL,
+    stopping INTEGER NOT NULL CHECK (stopping IN (0, 1))
+);
+
+-- Who alone may send a call, from before it is sent until it is answered or given up.
+CREATE TABLE lease (
+    key BLOB PRIMARY KEY CHECK (length(key) = 32),
+    owner TEXT NOT NULL REFERENCES worker (owner)
+);
+CREATE INDEX lease_by_owner ON lease (owner);
+
+-- What a shard of calls has cost, however many processes worked on it.
+ALTER TABLE attempt ADD COLUMN shard TEXT;
+CREATE INDEX attempt_by_shard ON attempt (shard) WHERE shard IS NOT NULL;
+"""
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration("spine", _SPINE),
     Migration("known rows", _KNOWN_ROWS),
@@ -206,6 +235,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("labels", _LABELS),
     Migration("request frames", _REQUEST_FRAMES),
     Migration("sides", _SIDES),
+    Migration("leases", _LEASES),
 )
 """Every upgrade in order; a file's `user_version` says how many of them it has."""
 
