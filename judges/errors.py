@@ -12,7 +12,8 @@ JudgewrightError
     ├── Waiting             replies are awaited from a batch, or from files that a person carries
     ├── Interrupted         the person asked to stop; calls in flight were recorded
     └── WorkspaceError      the database cannot be opened, read or written
-        └── DivergedError   a resumed run would not repeat what it has recorded
+        ├── DivergedError   a resumed run would not repeat what it has recorded
+        └── LeaseLost       a process was taken for dead, and others have its calls
 """
 
 from __future__ import annotations
@@ -118,6 +119,10 @@ class WorkspaceError(WorldError):
 
 class DivergedError(WorkspaceError):
     """A resumed run came to other events than it had recorded; it has to start again."""
+
+
+class LeaseLost(WorkspaceError):
+    """A process that sends calls was not heard of for too long; others have its calls now."""
 
 
 def shortened(value: Any) -> str:  # Any: JSON

@@ -18,7 +18,7 @@ FACES = sorted(path.parent for room in ROOMS for path in (ROOT / room).rglob("__
 HEAVY = {
     *("pandas", "sklearn", "scipy", "openai", "aiohttp", "textgrad", "dspy", "optuna", "litellm", "pyarrow", "rich"),
     *("matplotlib", "jinja2", "markupsafe", "bm25s", "rapidfuzz", "sentencex", "datasets", "ir_datasets"),
-    *("sentence_transformers", "opentelemetry", "distributed", "psycopg"),
+    *("sentence_transformers", "opentelemetry", "distributed", "dask", "psycopg"),
 }
 ASKED_FOR = {"textgrad", "dspy-ai", "optuna", "pandas", "scikit-learn", "jsonlines", "openai", "tiktoken"}
 SCRIPTS = ("checks", "tool_readers")

@@ -71,6 +71,14 @@ class Budget:
         """Tokens spent or in doubt, without what is reserved now."""
         return self._used
 
+    def extend(self, *, money: float, tokens: int) -> None:
+        """Raise each limit that there is by so much; a negative amount lowers it."""
+        with self._lock:
+            if self.money is not None:
+                self.money += money
+            if self.tokens is not None:
+                self.tokens += tokens
+
     def reserve(self, *, cost: float | None, tokens: int, model: str) -> Reservation | None:
         """Hold the worst case of one attempt.
 
@@ -166,6 +174,17 @@ class Forecast:
         self._ratio = 1.0
         self._longest = _UNLIMITED_REPLY
         self._overrun = 0
+
+    @property
+    def learned(self) -> tuple[float, int, int]:
+        """What it has learned, for `learn_from`."""
+        return self._ratio, self._longest, self._overrun
+
+    def learn_from(self, learned: tuple[float, int, int]) -> None:
+        """Take over what another process has learned."""
+        ratio, longest, overrun = learned
+        self._ratio = max(self._ratio, ratio)
+        self._longest, self._overrun = max(self._longest, longest), max(self._overrun, overrun)
 
     def before(self, request: Request) -> tuple[int, int]:
         """Return the tokens in and out to reserve for a request."""

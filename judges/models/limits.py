@@ -18,6 +18,7 @@ import time
 from collections import deque
 from dataclasses import dataclass
 
+from .pace import Pace
 from .rates import Clock, RateLimits, RateReport, Sent
 
 CUT = 0.8
@@ -51,6 +52,8 @@ class Ticket:
     episode: int
     """How often the limit had been cut."""
     sent: Sent
+    paced: int = 0
+    """What the pace wants to know of the request."""
 
 
 class AdaptiveLimit:
@@ -62,13 +65,22 @@ class AdaptiveLimit:
         low: It is never cut below this.
         high: It never grows above this.
         rates: Requests and tokens in a minute; without a limit by default.
+        pace: Requests a second, where other processes ask the same endpoint.
     """
 
     def __init__(
-        self, clock: Clock, *, start: int = 20, low: int = 4, high: int = 100, rates: RateLimits | None = None
+        self,
+        clock: Clock,
+        *,
+        start: int = 20,
+        low: int = 4,
+        high: int = 100,
+        rates: RateLimits | None = None,
+        pace: Pace | None = None,
     ) -> None:
         self._clock = clock
         self._rates = rates or RateLimits(clock)
+        self._pace = pace
         self._high = high
         self._low = min(low, high)
         self._limit = float(min(start, high))
@@ -107,13 +119,20 @@ class AdaptiveLimit:
         """Whether a quarter or more of the last twenty answers were refusals: the endpoint means everybody."""
         return sum(self._refusals) >= _CROWDED * max(1, len(self._refusals))
 
+    def keep_below(self, high: int) -> None:
+        """Let no more than so many be in flight from now on: the part of this process."""
+        self._high = high
+        self._low = min(self._low, high)
+        self._limit = min(self._limit, high)
+
     def pause(self, seconds: float) -> None:
         """Let nobody send for so many seconds; of overlapping pauses the later end counts."""
         self._pause_until = max(self._pause_until, self._clock.now() + seconds)
 
     def wait(self, tokens: int = 0) -> float:
         """Return the seconds until the pause is over and the rates allow so many tokens; there may be no slot then."""
-        return max(self.paused, self._rates.wait(tokens))
+        seconds = max(self.paused, self._rates.wait(tokens))
+        return seconds if self._pace is None else max(seconds, self._pace.wait())
 
     def admit(self, tokens: int = 0) -> Ticket | None:
         """Take a slot for a request that may use so many tokens, or return None when there is no room or a pause."""
@@ -121,7 +140,8 @@ class AdaptiveLimit:
             return None
         self._in_flight += 1
         self._saturated = self._saturated or self._in_flight >= self.limit
-        return Ticket(self._episode, self._rates.take(tokens))
+        paced = 0 if self._pace is None else self._pace.take()
+        return Ticket(self._episode, self._rates.take(tokens), paced)
 
     def release(
         self,
@@ -148,6 +168,8 @@ class AdaptiveLimit:
             self._rates.learn(ticket.sent, rates or RateReport(), refused=refused)
         if refused or answered:
             self._refusals.append(refused)
+            if self._pace is not None:
+                self._pace.learn(ticket.paced, refused=refused)
         # Sent before the last cut: it says nothing about the limit there is now.
         if ticket.episode != self._episode:
             return

@@ -156,6 +156,11 @@ class RateLimits:
         self._requests = _Rate(clock, requests_per_minute)
         self._tokens = _Rate(clock, tokens_per_minute)
 
+    def share(self, processes: int) -> None:
+        """Take only a part of each limit: so many processes ask the same endpoint."""
+        self._requests.share(processes)
+        self._tokens.share(processes)
+
     def wait(self, tokens: int) -> float:
         """Return the seconds until a request that may use so many tokens may be sent; 0 when it may."""
         return max(self._requests.wait(1), self._tokens.wait(tokens))
@@ -196,12 +201,10 @@ class _Rate:
 
     def __init__(self, clock: Clock, per_minute: float | None) -> None:
         self._clock = clock
+        self._per_minute = per_minute
         self._limited = per_minute is not None
-        # A second's worth may go out at once. What is refilled is less by as much, so that no minute holds more.
-        self._burst = max(1.0, (per_minute or 0.0) / _MINUTE)
-        self._rate = (per_minute or 0.0) / _MINUTE
-        if self._burst > 1.0:
-            self._rate -= self._burst / _MINUTE
+        self._processes = 1
+        self._divide()
         self._level = self._burst
         self._level_at = clock.now()
         self._sent = 0.0
@@ -216,6 +219,21 @@ class _Rate:
         self._credit = _DISBELIEF
         """Contradictions in a row from which on the endpoint is not believed."""
         self.disbelieved = False
+
+    def share(self, processes: int) -> None:
+        if processes != self._processes:
+            self._processes = processes
+            self._refill(self._clock.now())
+            self._divide()
+            self._level = min(self._level, self._burst)
+
+    def _divide(self) -> None:
+        """Set what is refilled in a second, and how much may go out at once."""
+        # A second's worth may go out at once. What is refilled is less by as much, so that no minute holds more.
+        self._rate = (self._per_minute or 0.0) / _MINUTE / self._processes
+        self._burst = max(1.0, self._rate)
+        if self._burst > 1.0:
+            self._rate -= self._burst / _MINUTE
 
     def wait(self, units: float) -> float:
         if not self._limited and self._sent + units <= self._ceiling:
@@ -255,7 +273,7 @@ class _Rate:
             self._contradictions = self._contradictions + 1 if remaining.units < max(1, units) else 0
             self._after_reset = None
         self._learned_at = sent
-        self._ceiling = sent + remaining.units
+        self._ceiling = sent + remaining.units / self._processes
         self._reset_at = self._clock.now() + min(remaining.reset, _MINUTE)
         if self._contradictions >= self._credit:
             self._ceiling = math.inf

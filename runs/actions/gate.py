@@ -31,7 +31,8 @@ from ...optimize import RunSettings, gate
 from ...optimize.holdout.row_fingerprints import RowFingerprints
 from ...optimize.settings import require_probability
 from ..config.environment import Environment
-from ..config.options import ModelOptions
+from ..config.options import JudgeModelOptions, ModelOptions
+from ..engine.start import check_engine, engine_record
 from ..store.ledger import HoldoutLedger
 from ..store.run_clients import open_run_clients
 from ..store.run_config import RunConfig
@@ -156,6 +157,11 @@ def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, model: GateM
     about = {"before": named(before), "after": named(after), "data": two.data.name, "rows": len(dataset)}
     about |= {"groups": groups, "notes": list(dataset.notes), **terms.to_json()}
 
+    sent_by: dict[str, str | int] = {}
+    if isinstance(options, JudgeModelOptions):
+        check_engine(options)
+        sent_by = engine_record(options)
+
     def answer(run_id: str) -> tuple[dict[str, Any], ClientStats]:
         ledger = HoldoutLedger(workspace.database)
         sealed = {holdout.content_hash: RowFingerprints.of(dataset)}
@@ -163,7 +169,7 @@ def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, model: GateM
         return decide_with_model(workspace, run_id, (before, after), holdout, terms, model, rules=two.rules)
 
     return answer_once(
-        workspace, "gate", {"question": question, "model": options.model, **two.to_json()}, about, answer
+        workspace, "gate", {"question": question, "model": options.model, **two.to_json(), **sent_by}, about, answer
     )
 
 

@@ -32,6 +32,7 @@ from ...optimize.options import option_fields
 from ...optimize.settings import require_judging, require_probability
 from ..config.environment import Environment
 from ..config.options import ProposerOptions
+from ..engine.start import check_engine
 from ..store.journal import RunJournal, create_run, run_session, set_config
 from ..store.ledger import HoldoutLedger
 from ..store.run_clients import open_exchange, open_run_clients
@@ -110,6 +111,7 @@ def start_run(
     open_proposer(config)
     for model, via in config.model_access:
         open_exchange(workspace, model, via, config, environment)
+    check_engine(config)
     workspace.database.claim()
     enter_sides(workspace, Path(config.data))
     environment = environment.naming(*config.named_models)

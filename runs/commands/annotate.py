@@ -30,7 +30,7 @@ from ...judges.annotation import (
 from ...judges.annotation.collection import CollectionFiles, read_collection
 from ...optimize.options import described, option
 from ..actions.annotate import Annotation, run_annotation, write_annotations
-from ..config.options import COLUMN, LABEL_SCALE, ModelOptions, pairs_option
+from ..config.options import COLUMN, LABEL_SCALE, JudgeModelOptions, pairs_option
 from ..store.workspace import Workspace
 from ..terminal import progress_on_stderr, say, say_json, say_table
 from .failure import error_body, report_failure
@@ -88,11 +88,16 @@ class AnnotateOptions:
 )
 @click.argument("queries", type=click.Path(path_type=Path))
 @click.argument("corpus", type=click.Path(path_type=Path))
-@options_of(options=AnnotateOptions, models=ModelOptions)
+@options_of(options=AnnotateOptions, models=JudgeModelOptions)
 @writes_workspace
 @json_option
 def annotate(
-    queries: Path, corpus: Path, options: AnnotateOptions, models: ModelOptions, workspace: Workspace, as_json: bool
+    queries: Path,
+    corpus: Path,
+    options: AnnotateOptions,
+    models: JudgeModelOptions,
+    workspace: Workspace,
+    as_json: bool,
 ) -> None:
     """Judge pairs of QUERIES and CORPUS, drawn equally from inside and outside a retriever's top k.
 

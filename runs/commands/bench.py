@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...judges.errors import BudgetSpent
-from ..config.options import BenchOptions, ModelOptions, RowOptions, TrustOptions
+from ..config.options import BenchOptions, JudgeModelOptions, RowOptions, TrustOptions
 from ..terminal import progress_on_stderr, say, say_json
 from .failure import error_body, report_failure
 from .help import Command
@@ -33,7 +33,7 @@ Ranking:  judgewright bench context_relevance rows.jsonl --model gpt-4o-mini --l
 @click.command(cls=Command, epilog=EXAMPLES)
 @click.argument("judge")
 @click.argument("data", type=click.Path(path_type=Path))
-@options_of(rows=RowOptions, models=ModelOptions, options=BenchOptions, trust=TrustOptions)
+@options_of(rows=RowOptions, models=JudgeModelOptions, options=BenchOptions, trust=TrustOptions)
 @all_option
 @writes_workspace
 @json_option
@@ -41,7 +41,7 @@ def bench(
     judge: str,
     data: Path,
     rows: RowOptions,
-    models: ModelOptions,
+    models: JudgeModelOptions,
     options: BenchOptions,
     trust: TrustOptions,
     show_all: bool,

@@ -23,7 +23,7 @@ from ..actions.git_prompt import judge_of
 from ..actions.label_queue import load_as, read_rows_to_label
 from ..actions.read_objective import saved_slices
 from ..actions.verdict_pairs import pair_verdicts, read_holdout, read_verdicts, split_name
-from ..config.options import FLOOR, GUARD, AuditedRowOptions, CallOptions, ModelOptions, limits_option
+from ..config.options import FLOOR, GUARD, AuditedRowOptions, EngineCallOptions, JudgeModelOptions, limits_option
 from ..reports.ci_report import comment_on, junit_of
 from ..reports.flip_report import say_flips
 from ..reports.gate_report import say_gated
@@ -115,7 +115,7 @@ FOR_JUDGES = ("columns", "label_scale", "limit", "skip_incomplete")
 @click.argument("holdout", required=False, type=click.Path(path_type=Path))
 @options_of(
     terms=TermOptions,
-    models=CallOptions,
+    models=EngineCallOptions,
     rows=AuditedRowOptions,
     files=VerdictFileOptions,
     pool=UnlabelledOptions,
@@ -128,7 +128,7 @@ def gate(
     judge_b: str,
     holdout: Path | None,
     terms: TermOptions,
-    models: CallOptions,
+    models: EngineCallOptions,
     rows: AuditedRowOptions,
     files: VerdictFileOptions,
     pool: UnlabelledOptions,
@@ -229,7 +229,7 @@ def _of_judges(
     holdout: Path | None,
     terms: Terms,
     rows: AuditedRowOptions,
-    models: CallOptions,
+    models: EngineCallOptions,
     *,
     quiet: bool,
 ) -> Gated:
@@ -273,7 +273,7 @@ def _flips_of_judges(
     holdout: Path | None,
     asked: FlipTerms,
     rows: AuditedRowOptions,
-    models: CallOptions,
+    models: EngineCallOptions,
     sealed: Path | None,
     *,
     quiet: bool,
@@ -286,11 +286,15 @@ def _flips_of_judges(
 
 
 def _two_judges(
-    workspace: Workspace, judges: tuple[str, str], holdout: Path | None, rows: AuditedRowOptions, models: CallOptions
-) -> tuple[TwoJudges, ModelOptions]:
+    workspace: Workspace,
+    judges: tuple[str, str],
+    holdout: Path | None,
+    rows: AuditedRowOptions,
+    models: EngineCallOptions,
+) -> tuple[TwoJudges, JudgeModelOptions]:
     if holdout is None:
         raise InputError("two judges need the rows to be asked about", hint="judgewright gate A B HOLDOUT --model NAME")
-    options = ModelOptions(**{**vars(models), "model": require_model(models.model)})
+    options = JudgeModelOptions(**{**vars(models), "model": require_model(models.model)})
     before, after = (judge_of(workspace.registry, judge) for judge in judges)
     return TwoJudges.of(workspace, before, after, holdout, rows.as_arguments()), options
 

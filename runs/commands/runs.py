@@ -66,6 +66,7 @@ def show(run: str, workspace: Workspace, as_json: bool) -> None:
     from ..actions.flip_gate import decides_flips, flip_progress
     from ..actions.gate_decision import Gated
     from ..actions.run_summary import read_run
+    from ..engine.start import describe_engine
     from ..reports.flip_report import say_flips
     from ..reports.gate_report import say_gated
     from ..reports.run_report import say_course, say_prompt_diff
@@ -78,6 +79,8 @@ def show(run: str, workspace: Workspace, as_json: bool) -> None:
         say_json({**asdict(record), "calls": asdict(calls), "events": events})
         return
     say(f"Run {record.run_id}: {record.kind}, {record.state}, started {moment(record.created)}")
+    if engine := describe_engine(record.config):
+        say(f"Calls sent by {engine}")
     if record.kind == "tune":
         say("A search over settings by `judgewright tune`, which was removed; --json prints what it recorded.")
     if decides_flips(record):

@@ -31,7 +31,7 @@ from .transports import choose_transport
 
 if TYPE_CHECKING:
     from ...judges import Client, Model
-    from ...judges.models import Budget, CallRecord, Exchange
+    from ...judges.models import Budget, CallRecord, Engine, Exchange
 
 SIMULATED = "simulated"
 """The name of the embedded model, which has no address."""
@@ -350,13 +350,16 @@ def tool_environment(variables: Mapping[str, str] | None = None) -> dict[str, st
     }
 
 
-def open_model(spec: str, environment: Environment, *, concurrency: int | None = None) -> Model:
+def open_model(
+    spec: str, environment: Environment, *, concurrency: int | None = None, settings: ModelSettings | None = None
+) -> Model:
     """Return the model of that name, with the key that belongs to its address.
 
     Args:
         spec: `simulated`, or as for `Environment.model`.
         environment: Where names, base URL and keys come from.
         concurrency: Connections to allow; as many as the model's settings say calls in flight, unless given.
+        settings: Of the model, where they come from elsewhere.
 
     Raises:
         InputError: See `Environment.model`.
@@ -367,6 +370,8 @@ def open_model(spec: str, environment: Environment, *, concurrency: int | None =
     if spec == SIMULATED:
         return Simulated()
     named = environment.model(spec)
+    if settings is not None:
+        named = replace(named, settings=settings)
     address = _address(spec, named, environment)
     address |= {
         "name": named.model,
@@ -466,6 +471,7 @@ def open_client(
     record: CallRecord | None = None,
     budget: Budget | None = None,
     exchange: Exchange | None = None,
+    engine: Engine | None = None,
     concurrency: int | None = None,
     trace: Callable[[Model], Model] | None = None,
 ) -> Client:
@@ -494,6 +500,7 @@ def open_client(
         budget=budget,
         prices=Prices(environment.prices, settings.price),
         exchange=exchange,
+        engine=engine,
         concurrency=concurrency,
         row_seconds=max(_ROW_SECONDS, 2 * settings.timeout),
     )

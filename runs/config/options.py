@@ -143,6 +143,38 @@ class ModelOptions(CallOptions):
     model: str = field(metadata=described("Model", MODEL, kind="model"))
 
 
+ENGINES = ("here", "dask")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineOptions:
+    """Where a judge's calls are sent from."""
+
+    engine: Literal["here", "dask"] = _model(
+        "here", "Who sends a judge's calls: this process, or the workers of a dask cluster.", choices=ENGINES
+    )
+    workers: int | None = _model(
+        None,
+        "With --engine dask: the processes of a cluster on this machine [default: 4].",
+        kind="integer",
+        low=1,
+        high=256,
+    )
+    scheduler: str | None = _model(
+        None, "With --engine dask: the scheduler of a cluster that you keep, such as tls://host:8786.", metavar="URL"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineCallOptions(EngineOptions, CallOptions):
+    """Which model is called, and how, for a command that may judge very many rows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeModelOptions(EngineOptions, ModelOptions):
+    """The same for such a command that needs a model."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ProposerOptions:
     """Who writes the new prompts, and with which models' help."""
@@ -195,7 +227,7 @@ class OptimizeOptions(
     ProposerOptions,
     ClaimOptions,
     ConfidenceOptions,
-    ModelOptions,
+    JudgeModelOptions,
     OfficialSplitOptions,
     AuditedRowOptions,
     GoalOptions,

@@ -32,7 +32,6 @@ LOOKUP = 500
 _ALONE = 2
 """So many writes in the last commit and this one mean that calls are made one after the other."""
 _GATHER = 0.003
-"""Seconds for which a commit waits for more writes where many calls are in flight."""
 
 IN_DOUBT = "('sent', 'lost')"
 """States of an attempt that may have been charged although no answer was kept."""
@@ -85,9 +84,13 @@ class CallStore:
 
     Args:
         same_budget: Runs whose calls count in `spending` as well.
+        gather: Seconds for which a commit waits for more writes where many calls are in flight.
     """
 
-    def __init__(self, database: Database, run_id: str, *, same_budget: Collection[str] = ()) -> None:
+    def __init__(
+        self, database: Database, run_id: str, *, same_budget: Collection[str] = (), gather: float = _GATHER
+    ) -> None:
+        self._gather = gather
         self._database = database
         self._run_id = run_id
         self._same_budget = {run_id, *same_budget}
@@ -237,12 +240,7 @@ class CallStore:
     def failed(self, key: bytes, failure: FailedCall) -> Future[None]:
         """See `CallRecord.failed`; an attempt still open then may have been charged and stays in doubt."""
 
-        def give_up(connection: Connection) -> None:
-            at = now()
-            connection.execute(_FAIL, (self._run_id, key, _column(failure.message), failure.status, at))
-            connection.execute(_LOSE, (at, self._run_id, key))
-
-        return self._submit(give_up)
+        return self._submit(lambda connection: self._give_up(connection, key, failure))
 
     def _submit(self, write: _Write) -> Future[None]:
         """Queue a write and return the future of its batch."""
@@ -270,7 +268,7 @@ class CallStore:
     def _flush(self, connection: Connection, batch: _Batch) -> None:
         """Do all of a batch, in the writer's thread."""
         if self._last + len(batch.writes) > _ALONE:
-            time.sleep(_GATHER)
+            time.sleep(self._gather)
         self._close(batch)
         self._last = len(batch.writes)
         for write in batch.writes:
@@ -342,6 +340,11 @@ class CallStore:
         sql = f"SELECT key, message, status FROM failure WHERE run_id = ? AND key IN ({_marks(keys)})"  # noqa: S608 - question marks only
         rows = self._database.read(sql, (self._run_id, *keys))
         return {key: FailedCall(message=message, status=status) for key, message, status in rows}
+
+    def _give_up(self, connection: Connection, key: bytes, failure: FailedCall) -> None:
+        at = now()
+        connection.execute(_FAIL, (self._run_id, key, _column(failure.message), failure.status, at))
+        connection.execute(_LOSE, (at, self._run_id, key))
 
     def _settle(self, connection: Connection, key: bytes, state: str, *, cost: float | None, tokens: int) -> str:
         """Settle the attempt last entered; return the time."""

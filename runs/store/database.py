@@ -35,6 +35,14 @@ class Holder:
         return "another process" if self.pid is None else f"process {self.pid} on {self.host}"
 
 
+def other_format(name: str, version: int, known: int) -> WorkspaceError:
+    """Return the error of a worker that is not of the version of who lent it the database, and does not upgrade it."""
+    return WorkspaceError(
+        f"{name} has format {version}, and this worker's Judgewright writes {known}",
+        hint="install the same version on all workers and where the command is given",
+    )
+
+
 class Database(ABC):
     """A workspace's database, upgraded when it is opened.
 

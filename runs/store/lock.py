@@ -121,3 +121,13 @@ class WriterLock:
         except (OSError, UnicodeDecodeError):
             pid, host = "", ""
         return Holder(pid=int(pid) if pid.isdecimal() else None, host=host)
+
+
+class LentLock:
+    """Stands for a lock that another process of this machine holds for this one as well."""
+
+    def acquire(self, *, wait: float = 0.0, on_busy: Callable[[Holder], None] | None = None) -> None:
+        """Do nothing: it is held."""
+
+    def release(self) -> None:
+        """Do nothing: who holds it releases it."""

@@ -17,7 +17,7 @@ from typing import Any
 
 from ...judges import WorkspaceError
 from ..config.postgres_address import PostgresAddress
-from .database import Database, Holder
+from .database import Database, Holder, other_format
 from .postgres_session import Patience, ServerError, Session, holder_of, lock_of
 from .postgres_writing import Transactions, try_claim
 from .schema import MIGRATIONS, Migration, for_postgres
@@ -41,6 +41,7 @@ class PostgresDatabase(Database):
         on_busy: Where given, `claim` waits while another process has claimed the same, and this is told once for whom.
         on_away: Told what is waited for when the server does not answer any more.
         patience: Seconds for which that is.
+        lent: Whether a driver elsewhere has opened it for this worker: then it is not upgraded.
 
     Raises:
         WorkspaceError: It cannot be reached, was written by a newer Judgewright, or holds another program's tables.
@@ -55,6 +56,7 @@ class PostgresDatabase(Database):
         on_busy: Callable[[Holder], None] | None = None,
         on_away: Callable[[str], None] | None = None,
         patience: float = PATIENCE,
+        lent: bool = False,
     ) -> None:
         super().__init__(str(address), folder)
         self.address = address
@@ -64,7 +66,7 @@ class PostgresDatabase(Database):
         self._claiming = threading.Lock()
         self._idle: list[Session] = []
         self._may_read = threading.BoundedSemaphore(MOST_READERS)
-        self._upgrade(tuple(migrations))
+        self._upgrade(tuple(migrations), lent=lent)
 
     @staticmethod
     def is_made(address: PostgresAddress) -> bool:
@@ -168,12 +170,15 @@ class PostgresDatabase(Database):
         found = self.read(_HOLDER.format(number=term), values)
         return holder_of(found[0][0] if found else None)
 
-    def _upgrade(self, migrations: Sequence[Migration]) -> None:
+    def _upgrade(self, migrations: Sequence[Migration], *, lent: bool) -> None:
         try:
             session = Session(self.address, reading=True)
             self._idle.append(session)
-            if self._version(session, len(migrations)) == len(migrations):
+            version = self._version(session, len(migrations))
+            if version == len(migrations):
                 return
+            if lent:
+                raise other_format(self.name, version, len(migrations))
             session = self._connect()
             try:
                 session.script("BEGIN")

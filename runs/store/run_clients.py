@@ -10,7 +10,8 @@ from typing import Any
 from ...judges import Client, InputError
 from ...judges.models import Budget, Exchange
 from ..config.environment import SIMULATED, Environment, open_batch_exchange, open_client, parse_budget
-from ..config.options import ExchangeOptions, ModelOptions, Via
+from ..config.options import ExchangeOptions, JudgeModelOptions, ModelOptions, Via
+from ..engine.start import check_engine, engine_record, start_engines
 from ..tracing import RunTrace, trace_run
 from .calls import CallStore
 from .journal import create_run, get_run, run_session
@@ -48,6 +49,9 @@ def open_run_clients(
             trace = opened.enter_context(trace_run(environment.trace, run_id, kind))
         clients: dict[tuple[str, Via], Client] = {}
         exchanges: list[Exchange] = []
+        engine_for = None
+        if isinstance(options, JudgeModelOptions):
+            engine_for = opened.enter_context(start_engines(workspace, run_id, options, environment, record))
         for model, via in models or ((options.model, options.via),):
             exchange = open_exchange(workspace, model, via, options, environment)
             if exchange is not None:
@@ -58,6 +62,7 @@ def open_run_clients(
                 record=record,
                 budget=budget,
                 exchange=exchange,
+                engine=None if engine_for is None else engine_for(model),
                 concurrency=options.concurrency,
                 trace=trace.model,
             )
@@ -108,6 +113,9 @@ def start_run_client(
     # Before there is a run that would stay behind.
     parse_budget(options.budget)
     open_exchange(workspace, options.model, options.via, options, environment)
+    if isinstance(options, JudgeModelOptions):
+        check_engine(options)
+        config = {**config, **engine_record(options)}
     run_id = create_run(workspace.database, kind, config)
     with (
         run_session(workspace.database, run_id),

@@ -13,7 +13,7 @@ from ...optimize.options import Kind, Option, option_fields, shares_text, spelli
 from ..config.options import OptimizeOptions
 from .run_config import RunConfig
 
-_LEFT_OUT = ("concurrency",)
+_LEFT_OUT = ("concurrency", "engine", "workers", "scheduler")
 """Options that change how fast a run is, not what it finds."""
 
 

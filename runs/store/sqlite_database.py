@@ -10,16 +10,22 @@ import contextlib
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from ...judges import JudgewrightError, WorkspaceError
-from .database import Database, Holder
-from .lock import WriterLock
+from .database import Database, Holder, other_format
+from .lock import LentLock, WriterLock
 from .schema import MIGRATIONS, Migration, back_up, stamp, upgrade, version_of
 from .writer import Write, Writer, error_of_write
 
+_PATIENCE = 10.0
+_LENT_PATIENCE = 60.0
+"""Seconds to wait for another connection's commit; where several processes write, they take turns."""
+_TURN = 0.001
+"""Seconds between two tries to begin a commit while another process commits."""
 _PRAGMAS = ("synchronous=FULL", "foreign_keys=ON", "wal_autocheckpoint=10000")
 
 
@@ -32,6 +38,8 @@ class SqliteDatabase(Database):
         on_busy: Where given, a write waits while another process writes, and this is told once for whom; else such
             a write is refused.
         on_upgrade: Told how far the upgrade of a large file is.
+        lent: Whether another process of this machine has claimed the file for this one as well: then no lock is taken,
+            and nothing is made, mended or upgraded.
 
     Raises:
         WorkspaceError: The file is damaged (it has been moved aside, not deleted), was written by a
@@ -45,14 +53,19 @@ class SqliteDatabase(Database):
         migrations: Sequence[Migration] = MIGRATIONS,
         on_busy: Callable[[Holder], None] | None = None,
         on_upgrade: Callable[[str], None] | None = None,
+        lent: bool = False,
     ) -> None:
         super().__init__(str(path), path.parent)
         self.path = path
+        self._patience = _LENT_PATIENCE if lent else _PATIENCE
         self._on_busy = on_busy
         self._migrations = tuple(migrations)
-        self._lock = WriterLock(path.parent / "workspace.lock")
+        self._lock = LentLock() if lent else WriterLock(path.parent / "workspace.lock")
         self._local = threading.local()
         self._readers: list[sqlite3.Connection] = []
+        if lent:
+            self._require_same_format()
+            return
         self._make_file()
         self._check()
         self._upgrade(on_upgrade)
@@ -93,7 +106,7 @@ class SqliteDatabase(Database):
     def _open_writer(self) -> Writer:
         self._lock.acquire()
         try:
-            return Writer(_Transactions(self._connect(), self._ours))
+            return Writer(_Transactions(self._connect(), self._ours, self._patience))
         except WorkspaceError:
             self._lock.release()
             raise
@@ -110,7 +123,9 @@ class SqliteDatabase(Database):
     def _connect(self, *, reading: bool = False) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = None
         try:
-            connection = sqlite3.connect(self.path, timeout=10.0, isolation_level=None, check_same_thread=False)
+            connection = sqlite3.connect(
+                self.path, timeout=self._patience, isolation_level=None, check_same_thread=False
+            )
             mode = connection.execute("PRAGMA journal_mode" + ("" if reading else "=WAL")).fetchone()[0]
             for pragma in (*_PRAGMAS, f"query_only={'ON' if reading else 'OFF'}"):
                 connection.execute(f"PRAGMA {pragma}")
@@ -205,6 +220,18 @@ class SqliteDatabase(Database):
         finally:
             self._lock.release()
 
+    def _require_same_format(self) -> None:
+        if not self.path.is_file():
+            raise WorkspaceError(
+                f"there is no workspace {self.path} on this machine",
+                hint="workers on other machines need a workspace on a PostgreSQL server",
+            )
+        known = len(self._migrations)
+        with contextlib.closing(self._connect(reading=True)) as connection:
+            version = self._version(connection, known)
+        if version != known:
+            raise other_format(self.name, version, known)
+
     def _version(self, connection: sqlite3.Connection, known: int) -> int:
         try:
             version, tables = version_of(connection)
@@ -232,17 +259,21 @@ class _Transactions:
 
     Args:
         explain: Says an error of SQLite's in our words.
+        patience: Seconds to wait for other processes' commits.
     """
 
-    def __init__(self, connection: sqlite3.Connection, explain: Callable[[sqlite3.Error], WorkspaceError]) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, explain: Callable[[sqlite3.Error], WorkspaceError], patience: float
+    ) -> None:
         self._connection = connection
         self._explain = explain
+        self._patience = patience
 
     def commit(self, batch: Sequence[Write]) -> None:
         """See `Committer.commit`."""
         connection = self._connection
         try:
-            connection.execute("BEGIN IMMEDIATE")
+            self._begin()
             for write in batch:
                 self._try(write)
             connection.execute("COMMIT")
@@ -252,6 +283,22 @@ class _Transactions:
                     connection.execute("ROLLBACK")
             for write in batch:
                 write.error = write.error or self._ours(error)
+
+    def _begin(self) -> None:
+        """Begin to write, once no other process does: SQLite's own waiting looks ever less often, and some starve."""
+        connection, until = self._connection, time.monotonic() + self._patience
+        connection.execute("PRAGMA busy_timeout=0")
+        try:
+            while True:
+                try:
+                    connection.execute("BEGIN IMMEDIATE")
+                    return
+                except sqlite3.OperationalError as error:
+                    if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                        raise
+                time.sleep(_TURN)
+        finally:
+            connection.execute(f"PRAGMA busy_timeout={int(1000 * self._patience)}")
 
     def _try(self, write: Write) -> None:
         """Run one write; whatever it raises, the others of its commit are kept."""

@@ -122,11 +122,14 @@ def test_every_other_setting_comes_back(tmp_path: Path, monkeypatch: pytest.Monk
         "concurrency",
         "data",
         "data_hash",
+        "engine",
         "model_settings",
         "objective",
         "prompt",
         "reading",
         "rule",
         "saved_slices",
+        "scheduler",
+        "workers",
     ]
     assert parsed(command_of(replace(mine, data="/home/ann/my rows.jsonl", data_hash="h", concurrency=2))) == mine

@@ -1,0 +1,233 @@
+"""The cluster that workers are in: one on this machine, or one that somebody keeps, named by its scheduler's address.
+
+No key travels: a worker asks a model with the keys of its own environment. A scheduler runs what it is sent, so one on
+another machine is spoken to through TLS alone, and the one that is started here lets in nobody without the certificate
+that was made for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import signal
+from collections.abc import Callable, Collection, Generator, Mapping
+from contextlib import contextmanager
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+from ...judges import InputError, WorldError
+from ..config.environment import Environment
+from .driver import ShardFuture
+from .shard import Errand, Shard, ShardReport
+from .worker import close_sender, own_version, send_shard
+
+_Dask = Any
+"""A client or a future of dask.distributed, whose types are partly unknown."""
+WORKERS = 4
+"""Processes of a local cluster, where nobody says how many."""
+THREADS = 2
+"""Shards that each works on at a time: the next one is under way while the last calls of one are awaited."""
+
+
+@contextmanager
+def open_cluster(
+    workers: int | None, scheduler: str | None, environment: Environment, *, patience: float = 15.0
+) -> Generator[DaskCluster]:
+    """Start a cluster on this machine, or find the one of a scheduler; it is left at the end.
+
+    Args:
+        workers: Processes of a local cluster.
+        scheduler: The address of one that is kept elsewhere, such as `tls://host:8786`.
+        environment: What local workers have as theirs.
+        patience: Seconds to wait for a scheduler, and for its first worker.
+
+    Raises:
+        InputError: dask is not installed, the address is not safe, or a worker has another version.
+        WorldError: The scheduler cannot be reached, or has no workers.
+    """
+    require_dask()
+    opened = _local(workers or WORKERS, environment) if scheduler is None else _remote(scheduler, patience)
+    with opened as client:
+        cluster = DaskCluster(client)
+        cluster.require_workers(patience)
+        yield cluster
+
+
+def require_dask() -> None:
+    """Raise an `InputError` where the packages of a cluster are not installed."""
+    try:
+        import cryptography
+        import distributed
+    except ImportError:
+        raise InputError("--engine dask needs dask.distributed", hint='pip install "judgewright[dask]"') from None
+    del cryptography, distributed
+
+
+def check_scheduler(address: str) -> None:
+    """Refuse an address that requests would go to in the open.
+
+    Raises:
+        InputError: It is none of a scheduler, or another machine's without TLS.
+    """
+    hint = "write --scheduler tls://HOST:8786"
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = port = None
+        parts = None
+    if parts is None or parts.scheme not in ("tcp", "tls") or not host or port is None:
+        raise InputError(f"--scheduler {address!r} is not the address of a scheduler", hint=hint)
+    if parts.username or parts.password:
+        raise InputError("--scheduler: an address with a password is not taken", hint=hint)
+    if parts.scheme == "tcp" and not _is_loopback(host):
+        raise InputError(
+            f"--scheduler {address!r}: {host} is another machine, and tcp:// would send rows in the open and let "
+            "anybody there run programs",
+            hint=f"start the scheduler with TLS and write tls://{host}:{port}",
+        )
+
+
+def is_here(scheduler: str) -> bool:
+    """Whether a scheduler's address is this machine's own."""
+    return _is_loopback(urlsplit(scheduler).hostname or "")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+@contextmanager
+def _local(workers: int, environment: Environment) -> Generator[_Dask]:
+    import distributed
+    from dask import config
+
+    dask: _Dask = distributed
+    security = dask.Security.temporary()
+    # Without pages: they would show rows to everybody on this machine.
+    with (
+        config.set({"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}),
+        dask.LocalCluster(
+            n_workers=workers,
+            silence_logs=logging.ERROR,
+            threads_per_worker=THREADS,
+            processes=True,
+            host="127.0.0.1",
+            protocol="tls",
+            security=security,
+            dashboard_address=None,  # pyright: ignore[reportArgumentType] - None means none
+            env=dict(environment.process_variables),
+            memory_limit=0,
+        ) as cluster,
+        dask.Client(cluster, security=security) as client,
+    ):
+        client.run(_leave_ctrl_c_to_the_driver)
+        yield client
+
+
+@contextmanager
+def _remote(scheduler: str, patience: float) -> Generator[_Dask]:
+    from distributed import Client
+
+    check_scheduler(scheduler)
+    try:
+        client = Client(scheduler, timeout=patience, set_as_default=False)
+    except (OSError, TimeoutError, ValueError, RuntimeError) as error:
+        raise WorldError(
+            f"no scheduler can be reached at {scheduler}: {error}",
+            hint="see that it runs, that this machine may reach it, and that both sides have the certificates",
+        ) from error
+    with client:
+        yield client
+
+
+class DaskCluster:
+    """A cluster of dask.distributed, as the driver needs it."""
+
+    def __init__(self, client: _Dask) -> None:
+        self.client = client
+
+    def require_workers(self, patience: float) -> None:
+        """Wait for a worker, and check that all have this version.
+
+        Raises:
+            WorldError: There is none.
+            InputError: One has another version.
+        """
+        try:
+            self.client.wait_for_workers(1, timeout=patience)
+        except TimeoutError as error:
+            raise WorldError("the scheduler has no workers", hint="start some with `dask worker`") from error
+        versions: Mapping[str, object] = self.client.run(own_version, on_error="return")
+        for place, found in versions.items():
+            if found != own_version():
+                said = f"has Judgewright {found}" if isinstance(found, str) else f"has no Judgewright: {found}"
+                raise InputError(
+                    f"the worker {place} {said}; the command has {own_version()}",
+                    hint="install the same version on all workers and where the command is given",
+                )
+
+    def threads(self) -> Mapping[str, int]:
+        """See `Cluster.threads`."""
+        workers: Mapping[str, Mapping[str, Any]] = self.client.scheduler_info(n_workers=-1)["workers"]  # Any: JSON
+        return {place: max(1, int(worker["nthreads"])) for place, worker in workers.items()}
+
+    def submit(self, errand: Errand, shard: Shard, *, avoid: Collection[str]) -> ShardFuture:
+        """See `Cluster.submit`."""
+        wanted = [place for place in self.threads() if place not in avoid]
+        return _DaskFuture(
+            self.client.submit(
+                send_shard,
+                errand,
+                shard,
+                "",
+                key=f"judgewright-shard-{shard.id}",
+                workers=wanted if avoid and wanted else None,
+                pure=False,
+            )
+        )
+
+    def close_senders(self, driver: str) -> None:
+        """See `Cluster.close_senders`."""
+        with contextlib.suppress(OSError, TimeoutError):
+            self.client.run(close_sender, driver, on_error="ignore")
+
+
+class _DaskFuture:
+    """A future of dask's, whose errors are ours."""
+
+    def __init__(self, future: _Dask) -> None:
+        self._future = future
+
+    def result(self) -> ShardReport:
+        """See `ShardFuture.result`."""
+        try:
+            return self._future.result()
+        except (InputError, WorldError):
+            raise
+        except Exception as error:  # the door around a worker: what a shard does there may fail in any way
+            raise WorldError(
+                f"a worker failed: {type(error).__name__}: {error}",
+                hint="see the logs of the workers; what was answered is kept, and the same command goes on",
+            ) from error
+
+    def cancel(self) -> None:
+        """See `ShardFuture.cancel`."""
+        self._future.cancel()
+
+    def add_done_callback(self, tell: Callable[[ShardFuture], object]) -> None:
+        """See `ShardFuture.add_done_callback`."""
+
+        def tell_ours(_: _Dask) -> None:
+            tell(self)
+
+        self._future.add_done_callback(tell_ours)
+
+
+def _leave_ctrl_c_to_the_driver() -> None:
+    """Ignore the signal that a terminal sends to all its processes: the driver tells the workers when to stop."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

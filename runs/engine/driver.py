@@ -1,0 +1,424 @@
+"""The engine that sends calls from the workers of a cluster: it gives out shards, and finds the replies in the store.
+
+Nothing is taken for sent or answered because a worker said so: what counts is the call table. A shard whose worker is
+lost is given out again, and the leases see to it that no call is paid for twice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import queue
+import secrets
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from ...judges import BudgetSpent, Completion, Interrupted, JudgewrightError, ModelError, WorldError
+from ...judges.errors import LeaseLost
+from ...judges.models import FailedCall, Progress, Request
+from ...judges.models.budget import Reservation
+from ...judges.models.counters import Call, Counters
+from ...judges.models.dispatcher import ClientContext
+from ..store.calls import CallStore
+from ..store.database import Database
+from ..store.leases import LEASE, Workers, spent_on
+from .shard import Errand, Shard, ShardCall, ShardReport
+from .worker import BEAT
+
+SHARD = 200
+"""Calls in a shard at most."""
+_SMALLEST = 10
+"""Calls in a shard at least; towards the end they become so small, that all workers end together."""
+_POLL = 0.1
+_UNHEARD = 60.0
+"""Seconds without any worker after which the work is given up."""
+_ROUNDS = 50
+"""How often a call is given out before that is taken for a fault."""
+
+
+class ShardFuture(Protocol):
+    """A shard that was given out."""
+
+    def result(self) -> ShardReport:
+        """Return what became of it, once it is done."""
+        ...
+
+    def cancel(self) -> object:
+        """Ask for it no more."""
+        ...
+
+    def add_done_callback(self, tell: Callable[[ShardFuture], object]) -> object:
+        """Call a function, from any thread, once it is done."""
+        ...
+
+
+class Cluster(Protocol):
+    """The processes that work."""
+
+    def threads(self) -> Mapping[str, int]:
+        """Return how many shards each worker works on at a time, by its address."""
+        ...
+
+    def submit(self, errand: Errand, shard: Shard, *, avoid: Collection[str]) -> ShardFuture:
+        """Give out a shard to any worker but some."""
+        ...
+
+    def close_senders(self, driver: str) -> None:
+        """Let the workers close what they have open for a driver."""
+        ...
+
+
+@dataclass(slots=True)
+class _Given:
+    """A shard that was given out, and its calls without outcome."""
+
+    shard: Shard
+    calls: dict[bytes, Call]
+    reservations: list[Reservation]
+
+
+class ShardEngine:
+    """Sends the calls of one client from a cluster. See `Engine`.
+
+    Args:
+        cluster: Returns where the workers are, once there is something to ask; it belongs to the caller.
+        database: Where the calls are, claimed by this process.
+        run_id: The run.
+        errand: Makes what the shards have in common, of the client's context and of the driver's name.
+        record: The run's calls.
+        lease: Seconds without a beat after which a worker is taken for dead.
+    """
+
+    def __init__(
+        self,
+        cluster: Callable[[], Cluster],
+        database: Database,
+        run_id: str,
+        *,
+        errand: Callable[[ClientContext, str], Errand],
+        record: CallStore,
+        lease: float = LEASE,
+    ) -> None:
+        self._open_cluster = cluster
+        self._database = database
+        self._run_id = run_id
+        self._errand = errand
+        self._record = record
+        self._lease = lease
+        self._workers: Workers | None = None
+
+    def ask(
+        self,
+        context: ClientContext,
+        calls: Sequence[Call],
+        make: Callable[[int], Request],
+        counters: Counters,
+        progress: Callable[[Progress], None] | None,
+    ) -> BudgetSpent | None:
+        """See `Engine.ask`."""
+        self._database.claim()
+        if self._workers is None:
+            self._workers = Workers(self._database, self._run_id, lease=self._lease)
+        work = _Work(
+            cluster=self._open_cluster(),
+            database=self._database,
+            record=self._record,
+            workers=self._workers,
+            errand=self._errand(context, self._workers.owner),
+            context=context,
+            make=make,
+            counters=counters,
+        )
+        return work.finish(calls, progress)
+
+    def close(self) -> None:
+        """Tell the workers that there is no more to do."""
+        if self._workers is not None:
+            self._open_cluster().close_senders(self._workers.owner)
+            self._workers.leave()
+            self._workers = None
+
+
+class _Work:
+    """One `ask`: the calls that wait, those that were given out, and those that others send."""
+
+    def __init__(
+        self,
+        *,
+        cluster: Cluster,
+        database: Database,
+        record: CallStore,
+        workers: Workers,
+        errand: Errand,
+        context: ClientContext,
+        make: Callable[[int], Request],
+        counters: Counters,
+    ) -> None:
+        self._cluster = cluster
+        self._database = database
+        self._record = record
+        self._workers = workers
+        self._errand = errand
+        self._context = context
+        self._make = make
+        self._counters = counters
+        self._waiting: deque[Call] = deque()
+        self._given: dict[ShardFuture, _Given] = {}
+        self._elsewhere: dict[bytes, Call] = {}
+        self._rounds: dict[bytes, int] = {}
+        self._finished: queue.SimpleQueue[ShardFuture] = queue.SimpleQueue()
+        self._avoided: set[str] = set()
+        self._threads: Mapping[str, int] = {}
+        self._next_look = 0.0
+        self._alone_since = time.monotonic()
+        self._stopped: BaseException | None = None
+        """Why nothing more is given out."""
+
+    def finish(self, calls: Sequence[Call], progress: Callable[[Progress], None] | None) -> BudgetSpent | None:
+        """Give every call its outcome; see `Engine.ask`."""
+        self._waiting.extend(calls)
+        self._look()
+        try:
+            while not self._over():
+                self._step()
+                if progress is not None:
+                    progress(self._counters.progress())
+        except KeyboardInterrupt:
+            self._drain()
+        except BaseException:
+            self._drain()
+            raise
+        if self._stopped is None or isinstance(self._stopped, BudgetSpent):
+            return self._stopped
+        raise self._stopped
+
+    @property
+    def _slots(self) -> int:
+        return max(1, sum(n for place, n in self._threads.items() if place not in self._avoided))
+
+    def _over(self) -> bool:
+        if self._given:
+            return False
+        return self._stopped is not None or not (self._waiting or self._elsewhere)
+
+    def _step(self) -> None:
+        """Give out what there is room for, take what is finished, and look after the workers now and then."""
+        if self._stopped is None:
+            self._give_out()
+        with contextlib.suppress(queue.Empty):
+            self._take(self._finished.get(timeout=_POLL))
+        if time.monotonic() >= self._next_look:
+            self._look()
+
+    def _drain(self) -> None:
+        """Send nothing more and await what is on the wire; a further Ctrl-C gives it up."""
+        interrupted = Interrupted("", hint="resume the run: what was answered is not asked again")
+        self._stop(interrupted)
+        try:
+            while not self._over():
+                self._step()
+        except KeyboardInterrupt:
+            self._given.clear()
+            message = "stopped at once: calls in flight were given up and may have been charged"
+            self._stopped = Interrupted(message, hint=interrupted.hint)
+            return
+        answered = f"{self._counters.done:,} of {self._counters.total:,}"
+        interrupted.args = (f"stopped with {answered} requests answered, all of them kept",)
+
+    def _stop(self, reason: BaseException) -> None:
+        if self._stopped is None:
+            self._stopped = reason
+            self._next_look = 0.0
+
+    # Giving out.
+
+    def _give_out(self) -> None:
+        """Keep every thread of the workers busy, and one more shard at hand for each worker."""
+        room = self._slots + len(self._threads.keys() - self._avoided) - len(self._given)
+        while room > 0 and self._waiting and self._stopped is None:
+            given = self._reserve_shard()
+            if given is None:
+                return
+            future = self._cluster.submit(
+                self._errand.divided(len(self._threads) or 1), given.shard, avoid=self._avoided
+            )
+            self._given[future] = given
+            future.add_done_callback(self._finished.put)
+            room -= 1
+
+    def _reserve_shard(self) -> _Given | None:
+        """Reserve the worst case of the next calls, as many as the budget covers; None where it covers none now."""
+        context, model = self._context, self._context.model
+        calls: dict[bytes, Call] = {}
+        asked: list[ShardCall] = []
+        reservations: list[Reservation] = []
+        money, tokens = 0.0, 0
+        size = max(_SMALLEST, min(SHARD, math.ceil(len(self._waiting) / (2 * self._slots))))
+        while self._waiting and len(calls) < size:
+            call = self._waiting[0]
+            request = self._make(call.positions[0]) if call.request is None else call.request
+            tokens_in, tokens_out = context.forecast.before(request)
+            cost = context.prices.cost(model.name, model.endpoint, tokens_in, tokens_out)
+            try:
+                reservation = context.budget.reserve(cost=cost, tokens=tokens_in + tokens_out, model=model.name)
+            except JudgewrightError as error:
+                if not calls:
+                    self._stop(error)
+                break
+            if reservation is None:
+                break
+            self._count_round(call)
+            reservations.append(reservation)
+            calls[call.key] = self._waiting.popleft()
+            asked.append(ShardCall(key=call.key, request=request, again=call.again))
+            money, tokens = money + (cost or 0.0), tokens + tokens_in + tokens_out
+        if not calls:
+            return None
+        shard = Shard(
+            id=secrets.token_hex(8),
+            calls=tuple(asked),
+            money=money,
+            tokens=tokens,
+            limits=(context.budget.money is not None, context.budget.tokens is not None),
+            unsupported=frozenset(context.unsupported_parameters),
+            forecast=context.forecast.learned,
+        )
+        return _Given(shard, calls, reservations)
+
+    def _count_round(self, call: Call) -> None:
+        rounds = self._rounds[call.key] = self._rounds.get(call.key, 0) + 1
+        if rounds > _ROUNDS:
+            raise WorldError(
+                f"a call was given out {_ROUNDS} times and has no outcome",
+                hint="see what the logs of the workers say; what was answered is kept",
+            )
+
+    # Taking back.
+
+    def _take(self, future: ShardFuture) -> None:
+        """Take what became of a shard."""
+        given = self._given.pop(future, None)
+        if given is None:
+            return  # given up
+        try:
+            report = future.result()
+        except JudgewrightError as error:
+            report = ShardReport(stopped=error)
+        stats, context = self._counters.stats, self._context
+        stats.attempts += report.attempts
+        stats.retries += report.retries
+        stats.notes.update(dict.fromkeys(report.notes))
+        context.unsupported_parameters |= report.unsupported
+        if report.forecast is not None:
+            context.forecast.learn_from(report.forecast)
+        self._take_answers(given.calls)
+        for key, error in report.failed.items():
+            if key in given.calls:
+                self._finish(given.calls.pop(key), error)
+        self._settle(given)
+        elsewhere = set(report.elsewhere)
+        for key, call in given.calls.items():
+            if key in elsewhere:
+                self._elsewhere[key] = call
+            else:
+                self._waiting.append(call)
+        stopped = report.stopped
+        if stopped is not None and not isinstance(stopped, BudgetSpent | Interrupted | LeaseLost):
+            self._stop(stopped)
+
+    def _settle(self, given: _Given) -> None:
+        """Replace what was reserved for a shard by what it has cost, and may have cost, by the call table."""
+        spent = spent_on(self._database, given.shard.id)
+        cost, tokens = spent.settled_cost + spent.in_doubt_cost, spent.settled_tokens + spent.in_doubt_tokens
+        first, *others = given.reservations
+        self._context.budget.settle(first, cost=cost, tokens=tokens)
+        for reservation in others:
+            self._context.budget.release(reservation)
+
+    def _take_answers(self, calls: dict[bytes, Call]) -> None:
+        """Give an outcome to the calls that have one in the call table, and leave the others in place."""
+        for key, answer in self._record.lookup(list(calls)).items():
+            call = calls.pop(key)
+            if isinstance(answer, FailedCall):
+                self._finish(call, ModelError(answer.message, status=answer.status))
+                continue
+            # It was not there when the `ask` began: it has been made now.
+            completion = replace(answer, recorded=False)
+            request = self._make(call.positions[0]) if call.request is None else call.request
+            self._context.forecast.learn(request, completion)
+            self._counters.charge(request, completion)
+            self._finish(call, completion)
+
+    def _finish(self, call: Call, outcome: Completion | ModelError) -> None:
+        call.outcome = outcome
+        call.request = None
+        self._counters.count(call)
+        if self._counters.no_room is not None:
+            self._stop(self._counters.no_room)
+
+    # Looking after the workers.
+
+    def _look(self) -> None:
+        """Read what is answered, notice who has died, and divide the limits anew."""
+        self._next_look = time.monotonic() + BEAT
+        for given in self._given.values():
+            self._take_answers(given.calls)
+        self._take_answers(self._elsewhere)
+        self._threads = self._cluster.threads()
+        living, dead = self._workers.look()
+        for one in dead:
+            self._bury(one.place, living)
+        # Who was avoided and beats again has begun anew.
+        self._avoided = {place for place in self._avoided if place not in living and place in self._threads}
+        self._fetch_free()
+        self._order(living)
+        if living or not self._given:
+            self._alone_since = time.monotonic()
+        elif time.monotonic() - self._alone_since > _UNHEARD:
+            raise WorldError(
+                f"no worker was heard of for {_UNHEARD:.0f} seconds",
+                hint="see that the workers run; the same command goes on with what is left",
+            )
+
+    def _order(self, living: Mapping[str, float | None]) -> None:
+        n = max(1, len(self._threads.keys() - self._avoided))
+        paces = [pace for pace in living.values() if pace is not None]
+        self._workers.order(
+            sharing=n,
+            in_flight=max(1, self._context.concurrency // n),
+            share=sum(paces) / len(paces) if paces else None,
+            # What was given out is within the budget.
+            stopping=not isinstance(self._stopped, BudgetSpent | None),
+        )
+
+    def _fetch_free(self) -> None:
+        """Give out again what others had leased and have not answered."""
+        if not self._elsewhere:
+            return
+        leased = self._workers.leased(list(self._elsewhere))
+        free = [key for key in self._elsewhere if key not in leased]
+        found = {key: self._elsewhere.pop(key) for key in free}
+        # Between the look at the answers and the look at the leases one may have been answered.
+        self._take_answers(found)
+        self._waiting.extend(found.values())
+
+    def _bury(self, place: str, living: Mapping[str, float | None]) -> None:
+        """Give out again the shards that were with a worker that has died, or may wait behind it."""
+        if place in self._threads and place not in living:
+            self._avoided.add(place)
+        note = f"the worker {place} was not heard of for {self._workers.lease:g} seconds: others have its calls now"
+        lost = 0
+        for future, given in list(self._given.items()):
+            if self._workers.leased(list(given.calls)):
+                continue  # a living one has it
+            del self._given[future]
+            future.cancel()
+            self._take_answers(given.calls)
+            self._settle(given)
+            lost += len(given.calls)
+            self._waiting.extend(given.calls.values())
+        if lost:
+            self._counters.stats.notes[note] = None

@@ -1,0 +1,350 @@
+"""Who may send a call, where several processes send the calls of a workspace, and which of them are alive.
+
+A worker leases a call before it sends it, so that no other one pays for it too, and raises its beat in the table
+`worker` as long as it lives. A driver watches the beats: a worker whose beat has stood still for `LEASE` seconds of the
+driver's own time is dead to everybody, and its leases are free. No two clocks are compared. Should it only have hung,
+it finds that it has no lease any more, and sends nothing. On one machine who died is known at once.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Collection, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...judges.errors import LeaseLost, WorkspaceError
+from ...judges.models import FailedCall, Spending
+from .calls import IN_DOUBT, CallStore
+from .connection import Connection
+from .database import Database
+from .lock import WriterLock
+from .schema import now
+
+LEASE = 15.0
+"""Seconds without a beat after which a worker is taken for dead."""
+_AT_ONCE = 250
+"""Keys in one statement."""
+_LONGEST_GAP = 2.0
+"""Seconds between two looks that count at most: who was halted between them has not seen what happened meanwhile."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Orders:
+    """What a driver tells its workers."""
+
+    sharing: int
+    """Among how many the limits are divided."""
+    in_flight: int | None
+    """Requests in flight at most, of each."""
+    share: float | None
+    """Requests a second of each, where that is known."""
+    stopping: bool
+    """Whether to send nothing more."""
+    driver_beat: int | None
+    """None where the driver has gone."""
+
+
+class WorkerLeases:
+    """The leases of one process that sends calls.
+
+    Args:
+        run_id: The run that it sends for.
+        driver: Who gives out the calls; the owner that its `Workers` has.
+        place: Where it is, for people.
+    """
+
+    def __init__(self, database: Database, *, run_id: str, driver: str, place: str) -> None:
+        self._database = database
+        token = secrets.token_hex(8)
+        self.owner = f"{run_id}/{token}"
+        self._life = None if database.shared else _Life(database.folder, token)
+        if self._life is not None:
+            self._life.begin()  # first, so that nobody finds the line without it
+        self._held: set[bytes] = set()
+        self._lock = threading.Lock()
+        row = (self.owner, driver, run_id, place)
+        database.submit(lambda connection: connection.execute(_ENTER_WORKER, row)).result()
+
+    def beat(self, *, pace: float | None) -> Orders:
+        """Say that this process lives, and which pace it has learned; return what it is to do.
+
+        Raises:
+            LeaseLost: It was taken for dead.
+        """
+
+        def work(connection: Connection) -> tuple[int, int | None, float | None, int, int | None] | None:
+            if connection.execute(_BEAT, (pace, self.owner)).rowcount != 1:
+                return None
+            return connection.execute(_ORDERS, (self.owner,)).fetchone()
+
+        row = self._database.submit(work).result()
+        if row is None:
+            raise taken_for_dead()
+        sharing, in_flight, share, stopping, driver_beat = row
+        return Orders(
+            sharing=sharing, in_flight=in_flight, share=share, stopping=bool(stopping), driver_beat=driver_beat
+        )
+
+    def claim(self, keys: Sequence[bytes]) -> set[bytes]:
+        """Lease calls; return those that nobody else has, another thread of this process included.
+
+        Raises:
+            LeaseLost: It was taken for dead.
+        """
+
+        def work(connection: Connection) -> set[bytes]:
+            # Until this is committed nobody can take this process for dead.
+            if connection.execute(_ALIVE, (self.owner,)).rowcount != 1:
+                raise taken_for_dead()
+            claimed: set[bytes] = set()
+            for start in range(0, len(wanted), _AT_ONCE):
+                part = wanted[start : start + _AT_ONCE]
+                values = ", ".join(["(?, ?)"] * len(part))
+                sql = f"INSERT INTO lease (key, owner) VALUES {values} ON CONFLICT DO NOTHING RETURNING key"  # noqa: S608 - question marks only
+                parameters = [value for key in part for value in (key, self.owner)]
+                claimed.update(bytes(key) for (key,) in connection.execute(sql, parameters).fetchall())
+            return claimed
+
+        with self._lock:
+            # In one order, so that two processes never wait for each other.
+            wanted = sorted(set(keys) - self._held)
+            claimed = self._database.submit(work).result()
+            self._held |= claimed
+        return claimed
+
+    def release(self, keys: Collection[bytes]) -> None:
+        """Give leases back: the calls are answered, given up, or were not sent."""
+
+        def work(connection: Connection) -> None:
+            for key in sorted(keys):
+                connection.execute("DELETE FROM lease WHERE key = ? AND owner = ?", (key, self.owner))
+
+        self._database.submit(work).result()
+        with self._lock:
+            self._held -= set(keys)
+
+    def leave(self) -> None:
+        """Give all leases back, and be no worker any more."""
+
+        def work(connection: Connection) -> None:
+            connection.execute("DELETE FROM lease WHERE owner = ?", (self.owner,))
+            connection.execute("DELETE FROM worker WHERE owner = ?", (self.owner,))
+
+        self._database.submit(work).result()
+        if self._life is not None:
+            self._life.end()
+
+
+class _Life:
+    """A locked file beside the database: who died without a word is known at once, where all are on one machine."""
+
+    def __init__(self, folder: Path, token: str) -> None:
+        self._path = folder / f"worker-{token}.lock"
+        self._lock = WriterLock(self._path)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether a process of this machine began it and has died; unknown of those on other machines."""
+        if not self._path.exists():
+            return False
+        try:
+            self._lock.acquire()
+        except WorkspaceError:
+            return False
+        self.end()
+        return True
+
+    def begin(self) -> None:
+        """Live from now on."""
+        self._lock.acquire()
+
+    def end(self) -> None:
+        """Leave nothing behind."""
+        self._path.unlink(missing_ok=True)
+        self._lock.release()
+
+
+class LeasedCallStore(CallStore):
+    """The record of calls for a process that sends only what it has leased.
+
+    An attempt is settled by its own line: where another process took a call over from this one, each has its own.
+    """
+
+    def __init__(self, database: Database, run_id: str, leases: WorkerLeases) -> None:
+        # While others commit writes gather anyhow, and who waits inside of a commit holds up the others.
+        super().__init__(database, run_id, gather=0.0)
+        self._owner = leases.owner
+        self._shards: dict[bytes, str] = {}
+        self._attempts: dict[bytes, int] = {}
+
+    def put_into(self, shard: str, keys: Collection[bytes]) -> None:
+        """Say which shard calls belong to, before they are sent."""
+        self._shards.update(dict.fromkeys(keys, shard))
+
+    def forget(self, keys: Collection[bytes]) -> None:
+        """Forget calls that are over."""
+        for key in keys:
+            self._shards.pop(key, None)
+            self._attempts.pop(key, None)
+
+    def sent(self, key: bytes, *, reserved_cost: float | None, reserved_tokens: int) -> Future[None]:
+        """See `CallRecord.sent`; the attempt is entered only where this process still has the lease."""
+        asked_before = 0 if key in self._damaged else 1
+        shard = self._shards[key]
+
+        def enter(connection: Connection) -> None:
+            at = now()
+            if connection.execute(_STILL_MINE, (key, self._owner)).rowcount != 1:
+                raise taken_for_dead()
+            connection.execute(_LOSE_EARLIER, (at, self._run_id, key))
+            row = (self._run_id, at, key, asked_before, key, reserved_cost, reserved_tokens, shard)
+            self._attempts[key] = connection.execute(_ENTER_ATTEMPT, row).fetchone()[0]
+
+        return self._submit(enter)
+
+    def _give_up(self, connection: Connection, key: bytes, failure: FailedCall) -> None:
+        # Who has the call now says how it ends.
+        if connection.execute(_STILL_MINE, (key, self._owner)).rowcount != 1:
+            raise taken_for_dead()
+        super()._give_up(connection, key, failure)
+
+    def _settle(self, connection: Connection, key: bytes, state: str, *, cost: float | None, tokens: int) -> str:
+        at = now()
+        connection.execute(_SETTLE_ATTEMPT, (state, cost, tokens, at, self._attempts[key]))
+        return at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dead:
+    """A worker that was taken for dead, and what it had leased."""
+
+    place: str
+    keys: frozenset[bytes]
+
+
+class Workers:
+    """What a driver sees of the processes that send calls, and tells its own.
+
+    Args:
+        run_id: Its run.
+        lease: Seconds without a beat after which a worker is taken for dead.
+    """
+
+    def __init__(self, database: Database, run_id: str, *, lease: float = LEASE) -> None:
+        self._database = database
+        self.lease = lease
+        self.owner = f"{run_id}/{secrets.token_hex(8)}/driver"
+        self._seen: dict[str, tuple[int, float]] = {}
+        """By owner: its beat, and for how many seconds it has stood still."""
+        self._looked = time.monotonic()
+        row = (self.owner, None, run_id, "the driver")
+        database.submit(lambda connection: connection.execute(_ENTER_WORKER, row)).result()
+
+    def look(self) -> tuple[dict[str, float | None], list[Dead]]:
+        """Return this driver's living workers, by place with their pace, and who has died since, of any driver."""
+        elapsed, self._looked = min(time.monotonic() - self._looked, _LONGEST_GAP), time.monotonic()
+        rows = self._database.read(_WORKERS, (self.owner,))
+        seen: dict[str, tuple[int, float]] = {}
+        living: dict[str, float | None] = {}
+        dead: list[Dead] = []
+        for owner, driver, place, beat, pace in rows:
+            before, still = self._seen.get(owner, (None, 0.0))
+            still = still + elapsed if beat == before else 0.0
+            seen[owner] = (beat, still)
+            halted = beat == before and still >= self.lease
+            if halted or self._has_ended(owner):
+                keys = self._take_back(owner, beat)
+                if keys is not None:
+                    dead.append(Dead(place=place, keys=frozenset(keys)))
+            elif driver == self.owner:
+                living[place] = pace
+        self._seen = seen
+        return living, dead
+
+    def _has_ended(self, owner: str) -> bool:
+        return not self._database.shared and _Life(self._database.folder, owner.split("/")[1]).has_ended
+
+    def order(self, *, sharing: int, in_flight: int | None, share: float | None, stopping: bool) -> None:
+        """Tell all workers of this driver what to do, and that the driver lives."""
+
+        def work(connection: Connection) -> None:
+            connection.execute("UPDATE worker SET beat = beat + 1 WHERE owner = ?", (self.owner,))
+            connection.execute(_ORDER, (sharing, in_flight, share, int(stopping), self.owner))
+
+        self._database.submit(work).result()
+
+    def leased(self, keys: Sequence[bytes]) -> set[bytes]:
+        """Return which calls somebody has leased."""
+        found: set[bytes] = set()
+        for start in range(0, len(keys), _AT_ONCE):
+            part = keys[start : start + _AT_ONCE]
+            sql = f"SELECT key FROM lease WHERE key IN ({', '.join('?' * len(part))})"  # noqa: S608 - question marks only
+            found.update(bytes(key) for (key,) in self._database.read(sql, part))
+        return found
+
+    def leave(self) -> None:
+        """Tell the workers that there is no driver any more."""
+        self._database.submit(
+            lambda connection: connection.execute("DELETE FROM worker WHERE owner = ?", (self.owner,))
+        ).result()
+
+    def _take_back(self, owner: str, beat: int) -> list[bytes] | None:
+        """Take the leases of a worker that did not beat again; None where it did."""
+
+        def work(connection: Connection) -> list[bytes] | None:
+            if connection.execute(_SAME_BEAT, (owner, beat)).rowcount != 1:
+                return None
+            keys = [bytes(key) for (key,) in connection.execute(_LEASED_BY, (owner,)).fetchall()]
+            connection.execute("DELETE FROM lease WHERE owner = ?", (owner,))
+            connection.execute("DELETE FROM worker WHERE owner = ?", (owner,))
+            return keys
+
+        return self._database.submit(work).result()
+
+
+def spent_on(database: Database, shard: str) -> Spending:
+    """Return what a shard has cost, and may have cost, whoever worked on it."""
+    row = database.read(_SPENT_ON, (shard,))[0]
+    return Spending(settled_cost=row[0], settled_tokens=row[1], in_doubt_cost=row[2], in_doubt_tokens=row[3])
+
+
+def taken_for_dead() -> LeaseLost:
+    """Return the error of a worker that was not heard of for too long."""
+    return LeaseLost(
+        "this worker was not heard of for too long: others have its calls now",
+        hint="see what held it up: a disk, a suspended machine, or more work than it has cores for",
+    )
+
+
+_ENTER_WORKER = """
+INSERT INTO worker (owner, driver, run_id, place, beat, sharing, stopping) VALUES (?, ?, ?, ?, 0, 1, 0)
+"""
+_BEAT = "UPDATE worker SET beat = beat + 1, pace = ? WHERE owner = ?"
+_ORDERS = """
+SELECT own.sharing, own.in_flight, own.share, own.stopping, driver.beat
+FROM worker own LEFT JOIN worker driver ON driver.owner = own.driver WHERE own.owner = ?
+"""
+_ORDER = "UPDATE worker SET sharing = ?, in_flight = ?, share = ?, stopping = ? WHERE driver = ?"
+_ALIVE = "UPDATE worker SET beat = beat + 1 WHERE owner = ?"
+_SAME_BEAT = "UPDATE worker SET stopping = 1 WHERE owner = ? AND beat = ?"
+_WORKERS = "SELECT owner, driver, place, beat, pace FROM worker WHERE owner <> ?"
+_LEASED_BY = "SELECT key FROM lease WHERE owner = ?"
+_STILL_MINE = "UPDATE lease SET owner = owner WHERE key = ? AND owner = ?"
+_LOSE_EARLIER = "UPDATE attempt SET state = 'lost', settled = ? WHERE state = 'sent' AND run_id = ? AND key = ?"
+_ENTER_ATTEMPT = """
+INSERT INTO attempt (run_id, created, key, state, repeated, reserved_cost, reserved_tokens, shard)
+VALUES (?, ?, ?, 'sent', ? * (SELECT count(*) FROM call WHERE key = ? AND state = 'done'), ?, ?, ?)
+RETURNING seq
+"""
+_SETTLE_ATTEMPT = "UPDATE attempt SET state = ?, cost = ?, tokens = ?, settled = ? WHERE seq = ?"
+_SPENT_ON = f"""
+SELECT coalesce(sum(cost) FILTER (WHERE state = 'done'), 0.0),
+    coalesce(sum(tokens) FILTER (WHERE state = 'done'), 0),
+    coalesce(sum(reserved_cost) FILTER (WHERE state IN {IN_DOUBT}), 0.0),
+    coalesce(sum(reserved_tokens) FILTER (WHERE state IN {IN_DOUBT}), 0)
+FROM attempt WHERE shard = ?
+"""  # noqa: S608 - a constant of ours
