@@ -40,7 +40,7 @@ COMMAND_TASKS = {
     "Find where it errs": ("slices",),
     "Improve it": ("plan", "loss", "optimize", "runs"),
     "Decide": ("review", "jobs", "diff", "accept", "reject", "gate", "label", "recheck"),
-    "Use it": ("export", "annotate", "search", "student", "route", "answers", "doctor"),
+    "Use it": ("export", "annotate", "search", "student", "route", "answers", "doctor", "workspace"),
 }
 """The commands in the order in which people meet them."""
 PYTHON_TASKS = {

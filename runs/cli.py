@@ -36,6 +36,7 @@ COMMANDS = {
     "reject": ("decide:reject", "Turn a run's prompt down, with a reason."),
     "export": ("export:export", "Write a judge for another tool, and prove it there."),
     "doctor": ("doctor:doctor", "Check all of a workspace: the file, replies, runs, looks."),
+    "workspace": ("workspace:workspace", "Merge workspaces, in folders and on servers."),
     "simulate": ("simulate:simulate", "Serve the simulated model over HTTP, with injected errors."),
 }
 RETIRED = {

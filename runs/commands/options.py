@@ -221,10 +221,10 @@ def reads_workspace(command: Callable[..., T]) -> Callable[..., T]:
             return command(workspace=opened, **values)
 
     text = "Folder of the workspace, or postgresql://... [default: the nearest with .judgewright/, else here]."
-    return output_option("--workspace", type=_PlaceType(), help=text)(call)
+    return output_option("--workspace", type=PlaceType(), help=text)(call)
 
 
-class _PlaceType(click.ParamType):
+class PlaceType(click.ParamType):
     """A folder, or the address of a PostgreSQL."""
 
     name = "directory"

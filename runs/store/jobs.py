@@ -79,7 +79,8 @@ class Job:
 
 
 _ID = re.compile(r"[0-9a-f]{8}")
-_COLUMNS = ", ".join(field.name for field in fields(Job))
+_NAMES = tuple(field.name for field in fields(Job))
+_COLUMNS = ", ".join(_NAMES)
 
 
 class JobQueue:
@@ -140,6 +141,17 @@ class JobQueue:
             if same is None:
                 connection.execute(_ADD, (job_id, title, about, content, mark, now()))
         return self.get(same[0] if same else job_id)
+
+    def take_over(self, other: JobQueue) -> int:
+        """Enter the jobs of another queue that have ended, each once; return how many were new."""
+        ended = [job for job in other.list() if not job.open]
+        if not ended:
+            return 0
+        with self._lines.open() as connection:
+            return sum(
+                connection.execute(_TAKE_OVER, tuple(_value(job, name) for name in _NAMES[1:])).rowcount
+                for job in ended
+            )
 
     def is_ours(self, job: Job) -> bool:
         """Whether this user put the job here, and not whoever the workspace came from."""
@@ -274,6 +286,11 @@ _ADD = """
 INSERT INTO job (seq, job_id, title, about, arguments, mark, state, wish, starts, created, message)
 VALUES ((SELECT coalesce(max(seq), 0) + 1 FROM job), ?, ?, ?, ?, ?, 'queued', '', 0, ?, '')
 """
+_TAKE_OVER = f"""
+INSERT INTO job ({_COLUMNS})
+VALUES ((SELECT coalesce(max(seq), 0) + 1 FROM job), {", ".join("?" * len(_NAMES[1:]))})
+ON CONFLICT (job_id) DO NOTHING
+"""  # noqa: S608 - our own names
 _RESUME = """
 UPDATE job SET state = 'queued', wish = '', starts = 0, mark = ?, ended = NULL, exit_code = NULL, message = '',
     seq = (SELECT max(seq) + 1 FROM job)
@@ -283,6 +300,11 @@ _TAKE = """
 UPDATE job SET state = 'running', pid = ?, started = ?, starts = starts + 1 WHERE job_id = ? AND state = 'queued'
 """
 _END = "UPDATE job SET state = ?, wish = '', exit_code = ?, run_id = ?, message = ?, ended = ? WHERE job_id = ?"
+
+
+def _value(job: Job, name: str) -> object:
+    value = getattr(job, name)
+    return json.dumps(list(value)) if name == "arguments" else value
 
 
 def _job(row: tuple[object, ...]) -> Job | None:

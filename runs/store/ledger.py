@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from ...judges import WorkspaceError, write_beside
+from ...judges import InputError, WorkspaceError, write_beside
 from ...judges.splits import Side
 from ...optimize.holdout.ledger import MAX_LOOKS, History, Look, LookOutcome, LookRecord, Measured, SeenRows
 from ...optimize.holdout.look_counting import (
@@ -84,7 +84,7 @@ class HoldoutLedger:
         """See `Ledger.remember`."""
 
         def enter(connection: Connection) -> tuple[SeenRows, _Head]:
-            entries, head = self._read(connection)
+            entries, head = self.read_verified(connection)
             memories = _history(entries, _Bodies(connection.execute)).memories
             memory = find_memory(memories, run_id)
             if memory is None:
@@ -95,7 +95,7 @@ class HoldoutLedger:
             return memory, head
 
         memory, head = self._database.submit(enter, alone=_LEDGER).result()
-        self._write_file(head)
+        self.write_head(head)
         return memory
 
     def begin(
@@ -121,7 +121,7 @@ class HoldoutLedger:
         )
 
         def enter(connection: Connection) -> tuple[Look, _Head]:
-            entries, head = self._read(connection)
+            entries, head = self.read_verified(connection)
             history = _history(entries, _Bodies(connection.execute))
             look = requested_look(history, request)
             if find_look(history.records, look) is None:
@@ -130,14 +130,14 @@ class HoldoutLedger:
             return look, head
 
         look, head = self._database.submit(enter, alone=_LEDGER).result()
-        self._write_file(head)
+        self.write_head(head)
         return look
 
     def measured(self, version: str, rows: RowFingerprints, *, by: str) -> None:
         """See `Ledger.measured`."""
 
         def enter(connection: Connection) -> _Head:
-            entries, head = self._read(connection)
+            entries, head = self.read_verified(connection)
             entry: dict[str, Any] = {"entry": "measured", "version": version, "rows": rows.hash.hex()}  # Any: JSON
             entry["looks"] = len(_records(entries))
             if not any(entry.items() <= json.loads(content).items() for _, _, content, _ in entries):
@@ -145,19 +145,19 @@ class HoldoutLedger:
                 head = _append(connection, head, entry)
             return head
 
-        self._write_file(self._database.submit(enter, alone=_LEDGER).result())
+        self.write_head(self._database.submit(enter, alone=_LEDGER).result())
 
     def conclude(self, look: Look, *, outcome: LookOutcome, reason: str) -> None:
         """See `Ledger.conclude`."""
 
         def enter(connection: Connection) -> _Head:
-            entries, head = self._read(connection)
+            entries, head = self.read_verified(connection)
             if require_open(_records(entries), look, outcome):
                 end = {"entry": "conclude", **asdict(look), "outcome": outcome, "reason": reason}
                 head = _append(connection, head, end)
             return head
 
-        self._write_file(self._database.submit(enter, alone=_LEDGER).result())
+        self.write_head(self._database.submit(enter, alone=_LEDGER).result())
 
     def looks(self, holdout: str) -> tuple[LookRecord, ...]:
         """See `Ledger.looks`."""
@@ -188,7 +188,8 @@ class HoldoutLedger:
         _history(entries, _Bodies(self._database.read))
         return walked.entries
 
-    def _read(self, connection: Connection) -> tuple[list[tuple[Any, ...]], _Head]:  # Any: SQL values
+    def read_verified(self, connection: Connection) -> tuple[list[tuple[Any, ...]], _Head]:  # Any: SQL values
+        """Return the entries, and their end."""
         entries = connection.execute(_ENTRIES).fetchall()
         return entries, self._verify(entries, connection.execute(_HEAD).fetchall(), self._read_file())
 
@@ -222,7 +223,8 @@ class HoldoutLedger:
         except ValueError:
             raise _broken(f"{self._file.name} is not readable") from None
 
-    def _write_file(self, head: _Head) -> None:
+    def write_head(self, head: _Head) -> None:
+        """Keep the end beside the database."""
         beside = self._read_file()
         if head == beside or (self._database.shared and head.entries < beside.entries):
             return
@@ -231,6 +233,56 @@ class HoldoutLedger:
             write_beside(self._file, f"{head.entries} {head.hash}\n")
         except OSError as error:
             raise WorkspaceError(f"cannot write {self._file}: {error.strerror}") from error
+
+
+def require_mergeable(source: Database, target: Database) -> None:
+    """Check two ledgers, and that no look was concluded in two ways.
+
+    Raises:
+        InputError: Looks were; they are named.
+        WorkspaceError: A ledger was tampered with.
+    """
+    for database in (source, target):
+        HoldoutLedger(database).verify()
+    there = {record.look: record.outcome for record in _records(target.read(_ENTRIES))}
+    differing = [
+        f"look {record.look.number} of run {record.look.run_id}: {record.outcome} and {there[record.look]}"
+        for record in _records(source.read(_ENTRIES))
+        if there.get(record.look) is not None and record.outcome not in (None, there[record.look])
+    ]
+    if differing:
+        raise InputError(f"looks were concluded in two ways, and nothing was merged: {'; '.join(differing)}")
+
+
+def merge_ledgers(source: Database, target: Database) -> int:
+    """Enter the entries of a ledger at the end of another one, which lacks them; return how many those were.
+
+    A prompt that was measured counts as measured after all looks that are there: never fewer looks than there were.
+    """
+    theirs = [json.loads(content) for _, _, content, _ in source.read(_ENTRIES)]
+
+    def enter(connection: Connection) -> tuple[int, _Head]:
+        entries, head = HoldoutLedger(target).read_verified(connection)
+        known = {_identity(json.loads(content)) for _, _, content, _ in entries}
+        looks, before = len(_records(entries)), head.entries
+        for entry in theirs:
+            if (identity := _identity(entry)) in known:
+                continue
+            known.add(identity)
+            if entry["entry"] == "measured":
+                entry = entry | {"looks": looks}
+            looks += entry["entry"] == "begin"
+            head = _append(connection, head, entry)
+        return head.entries - before, head
+
+    entered, head = target.submit(enter, alone=_LEDGER).result()
+    HoldoutLedger(target).write_head(head)
+    return entered
+
+
+def _identity(entry: Mapping[str, Any]) -> str:  # Any: JSON
+    """Return what makes two entries the same one, whenever each was made."""
+    return json.dumps({name: value for name, value in entry.items() if name not in _OF_THE_MOMENT}, sort_keys=True)
 
 
 _ENTRIES = "SELECT seq, holdout, entry_json, hash FROM ledger ORDER BY seq"
@@ -246,13 +298,15 @@ _SIDES = "SELECT hash, body FROM side"
 _SPLITS = "SELECT payload_json FROM event WHERE kind = 'split'"
 _LEDGER = "ledger"
 """Under which name its writers keep out of each other's way."""
+_OF_THE_MOMENT = ("created", "looks", "by", "reason")
+"""What an entry says that another one about the same may say otherwise."""
 _NO_HOLDOUT = ""
 """What stands for the holdout in an entry that is about several parts."""
 
 
 def _append(connection: Connection, head: _Head, entry: dict[str, Any]) -> _Head:  # Any: JSON
     seq = head.entries + 1
-    content = json.dumps({**entry, "created": now()}, sort_keys=True)
+    content = json.dumps({"created": now(), **entry}, sort_keys=True)
     link = _link(bytes.fromhex(head.hash), seq, entry.get("holdout", _NO_HOLDOUT), content)
     values = (seq, entry.get("holdout", _NO_HOLDOUT), content, link)
     connection.execute("INSERT INTO ledger (seq, holdout, entry_json, hash) VALUES (?, ?, ?, ?)", values)

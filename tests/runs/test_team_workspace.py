@@ -6,21 +6,22 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
-from judgewright.judges import InputError, Registry, WorkspaceError
+from judgewright.judges import BudgetSpent, InputError, Registry, WorkspaceError
 from judgewright.judges.simulated import Faults, Server, Simulated, make_app
-from judgewright.runs.actions import RunResult, start_run
+from judgewright.runs.actions import RunResult, resume_run, start_run
 from judgewright.runs.config import Environment
 from judgewright.runs.config.place import Place, read_place
 from judgewright.runs.config.postgres_address import parse_postgres
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.review import review_app
-from judgewright.runs.store import HoldoutLedger, JobQueue, RunConfig, Workspace, list_runs
+from judgewright.runs.store import CallStore, HoldoutLedger, JobQueue, RunConfig, Workspace, list_runs
 
 from .postgres_server import PostgresServer
 from .run_command import run
@@ -45,12 +46,16 @@ def team(postgres: PostgresServer, tmp_path: Path) -> Place:
     return Place(tmp_path, postgres.address(postgres.new()))
 
 
+def wanted(rows: Path) -> RunConfig:
+    """A short run."""
+    prompt = Registry().get("groundedness").to_yaml()
+    return RunConfig(prompt=prompt, model="simulated", data=str(rows), objective=OBJECTIVE, steps=1)
+
+
 def walk(place: Path | Place, rows: Path) -> RunResult:
     """Optimize in one step."""
-    prompt = Registry().get("groundedness").to_yaml()
-    config = RunConfig(prompt=prompt, model="simulated", data=str(rows), objective=OBJECTIVE, steps=1)
     with Workspace(place) as workspace:
-        return start_run(workspace, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+        return start_run(workspace, wanted(rows), Environment(), watch=lambda *_: None, on_event=lambda *_: None)
 
 
 def lasting(result: RunResult) -> list[tuple[str, Mapping[str, Any]]]:
@@ -61,6 +66,42 @@ def lasting(result: RunResult) -> list[tuple[str, Mapping[str, Any]]]:
 def test_a_run_is_the_same_as_in_a_folder(team: Place, rows: Path, tmp_path: Path) -> None:
     """Every event, on a server and in a file."""
     assert lasting(walk(team, rows)) == lasting(walk(tmp_path / "folder", rows))
+
+
+def test_a_run_begun_in_a_folder_and_merged_is_finished_as_an_undisturbed_one(
+    team: Place, rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its budget ends it in the middle; on the server it goes on to the same events, and nothing is paid for twice."""
+    config = wanted(rows)
+    with Workspace(tmp_path / "calm") as calm:
+        undisturbed = start_run(calm, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+        calls = CallStore(calm.database, undisturbed.run_id).summary().done
+    begun = tmp_path / "begun"
+    with Workspace(begun) as place:
+        with pytest.raises(BudgetSpent):
+            start_run(
+                place,
+                replace(config, budget="30000tokens"),
+                Environment(),
+                watch=lambda *_: None,
+                on_event=lambda *_: None,
+            )
+        (run_id,) = (found.run_id for found in list_runs(place.database))
+        paid = CallStore(place.database, run_id).summary().done
+    assert 0 < paid < calls
+    merging = ("workspace", "merge", str(begun), str(team), "--json")
+    new = json.loads(run(capsys, *merging)[1])
+    assert (new["runs"], new["calls"], new["attempts"]) == (1, paid, paid)
+    again = json.loads(run(capsys, *merging)[1])
+    assert {again[name] for name in ("runs", "events", "calls", "attempts", "labels", "looks", "jobs")} == {0}
+    with Workspace(team) as place:
+        resumed = resume_run(
+            place, run_id, Environment(), budget="9000000tokens", watch=lambda *_: None, on_event=lambda *_: None
+        )
+        summary = CallStore(place.database, run_id).summary()
+        assert HoldoutLedger(place.database).verify() > 0
+    assert lasting(resumed) == lasting(undisturbed)
+    assert (summary.done, summary.repeated, summary.in_doubt) == (calls, 0, 0)
 
 
 def test_every_command_reads_and_writes_it(

@@ -1,0 +1,46 @@
+"""`judgewright workspace`: what is done with workspaces as a whole."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..terminal import say, say_json
+from .help import Group
+from .options import PlaceType, json_option, open_workspace
+
+if TYPE_CHECKING:
+    from ..config.postgres_address import PostgresAddress
+
+
+@click.group(cls=Group)
+def workspace() -> None:
+    """Merge workspaces, in folders and on servers."""
+
+
+@workspace.command(epilog="Example:  judgewright workspace merge . postgresql://judge@db.example.org/judging")
+@click.argument("source", type=PlaceType())
+@click.argument("target", type=PlaceType())
+@json_option
+def merge(source: Path | PostgresAddress, target: Path | PostgresAddress, as_json: bool) -> None:
+    """Enter the runs, calls, labels and looks of SOURCE in TARGET; SOURCE stays as it is.
+
+    Each is a folder or postgresql://... Done again, only what is new is entered. A run that was begun in one is
+    resumed in the other. Prompts and other files are not copied: they belong in git.
+    """
+    from ..actions.merge_workspaces import merge_workspaces
+
+    with open_workspace(source) as theirs, open_workspace(target) as ours:
+        merged, jobs = merge_workspaces(theirs, ours)
+    if as_json:
+        say_json({**dataclasses.asdict(merged), "jobs": jobs})
+        return
+    say(
+        f"new: {merged.runs:,} runs or parts of runs ({merged.events:,} events), {merged.calls:,} calls, "
+        f"{merged.labels:,} labels, {merged.looks:,} entries of the ledger, {jobs:,} jobs"
+    )
+    if merged.differing:
+        say(f"{merged.differing:,} calls have an answer in each; {target} keeps its own")
