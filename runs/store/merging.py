@@ -150,7 +150,7 @@ def _merge_attempts(source: Database, target: Database) -> int:
 
 
 def _settle(connection: Connection, line: Line) -> int:
-    key, created, run_id, state, _, _, _, cost, tokens, settled = line
+    key, created, run_id, state, _, _, _, cost, tokens, settled, _ = line
     values = (state, cost, tokens, settled, key, created, run_id)
     return connection.execute(_SETTLE_ATTEMPT, values).rowcount
 
@@ -212,7 +212,7 @@ _BODY_HASH = 8
 _ENTER_CALL = f"INSERT INTO call ({_CALL}) VALUES ({_marks(_CALL.split(','))}) ON CONFLICT DO NOTHING"  # noqa: S608
 _FAILURE = "run_id, key, message, status, created"
 _ENTER_FAILURE = f"INSERT INTO failure ({_FAILURE}) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"  # noqa: S608
-_ATTEMPT = "key, created, run_id, state, repeated, reserved_cost, reserved_tokens, cost, tokens, settled"
+_ATTEMPT = "key, created, run_id, state, repeated, reserved_cost, reserved_tokens, cost, tokens, settled, shard"
 _ATTEMPTS_OF = "SELECT key, created, state FROM attempt WHERE run_id = ?"
 _ENTER_ATTEMPT = f"INSERT INTO attempt ({_ATTEMPT}) VALUES ({_marks(_ATTEMPT.split(','))})"  # noqa: S608
 _SETTLE_ATTEMPT = """
