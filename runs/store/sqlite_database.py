@@ -106,7 +106,7 @@ class SqliteDatabase(Database):
     def _open_writer(self) -> Writer:
         self._lock.acquire()
         try:
-            return Writer(_Transactions(self._connect(), self._ours, self._patience))
+            return Writer(_Transactions(self._connect(), self.path, self._ours, self._patience))
         except WorkspaceError:
             self._lock.release()
             raise
@@ -263,9 +263,14 @@ class _Transactions:
     """
 
     def __init__(
-        self, connection: sqlite3.Connection, explain: Callable[[sqlite3.Error], WorkspaceError], patience: float
+        self,
+        connection: sqlite3.Connection,
+        path: Path,
+        explain: Callable[[sqlite3.Error], WorkspaceError],
+        patience: float,
     ) -> None:
         self._connection = connection
+        self._path, self._inode = path, os.stat(path).st_ino
         self._explain = explain
         self._patience = patience
 
@@ -277,6 +282,7 @@ class _Transactions:
             for write in batch:
                 self._try(write)
             connection.execute("COMMIT")
+            self._require_file()
         except Exception as error:  # noqa: BLE001  # the door around a commit: its writes fail, the next go on
             if connection.in_transaction:
                 with contextlib.suppress(sqlite3.Error):
@@ -299,6 +305,16 @@ class _Transactions:
                 time.sleep(_TURN)
         finally:
             connection.execute(f"PRAGMA busy_timeout={int(1000 * self._patience)}")
+
+    def _require_file(self) -> None:
+        """Refuse to say that something is kept in a file that has been deleted, which a program may go on writing."""
+        with contextlib.suppress(FileNotFoundError):
+            if os.stat(self._path).st_ino == self._inode:
+                return
+        raise WorkspaceError(
+            f"{self._path} was deleted or exchanged while it was written; what came since is lost",
+            hint="put a backup in its place, or begin anew",
+        )
 
     def _try(self, write: Write) -> None:
         """Run one write; whatever it raises, the others of its commit are kept."""

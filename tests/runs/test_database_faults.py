@@ -1,0 +1,217 @@
+"""Faults of a workspace's database: what is kept, what is paid twice, and when it is given up. docs/reliability.md."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judgewright.judges import Registry, WorkspaceError
+from judgewright.judges.models import Client, Completion, Endpoint, Message, Request
+from judgewright.judges.simulated import Faults, Server, Simulated, make_app
+from judgewright.runs.actions import resume_run, start_run
+from judgewright.runs.config import Environment
+from judgewright.runs.config.place import Place
+from judgewright.runs.demo import write_demo_rows
+from judgewright.runs.store import CallStore, HoldoutLedger, RunConfig, RunJournal, Workspace, create_run, list_runs
+
+from .postgres_server import PostgresServer, find_programs
+
+OBJECTIVE = "do not call unsupported statements grounded"
+IN_FLIGHT = 16
+ROWS = 300
+SECONDS = 240.0
+
+
+@pytest.fixture(scope="module")
+def own_server() -> Iterator[PostgresServer]:
+    """A server that a test may stop; what it acknowledges is on the disk."""
+    pytest.importorskip("psycopg", reason="psycopg is not installed")
+    programs = find_programs()
+    if programs is None:
+        pytest.skip("Debian's package postgresql is not installed")
+    server = PostgresServer(programs, settings=("fsync=on",))
+    yield server
+    server.remove()
+
+
+def requests() -> list[Request]:
+    """So many different requests."""
+    return [Request(messages=(Message("user", f"row {number}"),)) for number in range(ROWS)]
+
+
+def billed(server: Server) -> dict[str, Any]:
+    """What the endpoint counted."""
+    with urllib.request.urlopen(server.base_url.removesuffix("/v1") + "/stats") as answer:
+        return json.load(answer)
+
+
+def test_a_server_that_goes_away_and_comes_back_costs_no_call(own_server: PostgresServer, tmp_path: Path) -> None:
+    """Stopped three times as by a crash, in the middle of calls: each is answered, stored and billed once."""
+    place = Place(tmp_path, own_server.address(own_server.new()))
+    with (
+        Server(make_app(Simulated(), Faults.parse("latency=0.1"))) as endpoint,
+        Workspace(place) as workspace,
+    ):
+        run_id = create_run(workspace.database, "bench", {})
+        workspace.database.claim(run_id)
+        stops = 0
+
+        def trouble() -> None:
+            nonlocal stops
+            for share in (0.2, 0.5, 0.8):
+                while billed(endpoint)["billed"] < share * ROWS:
+                    time.sleep(0.01)
+                own_server.stop("immediate")
+                stops += 1
+                time.sleep(0.5)
+                own_server.start()
+
+        troubling = threading.Thread(target=trouble)
+        troubling.start()
+        model = Endpoint(name="m", base_url=endpoint.base_url, api_key=None)
+        with Client(model, record=CallStore(workspace.database, run_id), concurrency=IN_FLIGHT) as client:
+            answers = client.ask(requests())
+        troubling.join()
+        summary = CallStore(workspace.database, run_id).summary()
+        assert stops == 3
+        assert all(isinstance(answer, Completion) for answer in answers)
+        assert billed(endpoint)["billed"] == summary.done == summary.attempts == ROWS
+        assert (summary.repeated, summary.in_doubt, summary.damaged) == (0, 0, 0)
+        with Workspace(place) as second, pytest.raises(WorkspaceError, match="at work on"):
+            second.database.claim(run_id)
+
+
+def test_a_server_that_stays_away_is_given_up_and_the_run_goes_on_later(
+    own_server: PostgresServer, tmp_path: Path
+) -> None:
+    """After its patience the client gives up; then at most the calls that were in flight are paid for again."""
+    from judgewright.runs.store import PostgresDatabase
+
+    address = own_server.address(own_server.new())
+    with Server(make_app(Simulated(), Faults.parse("latency=0.1"))) as endpoint:
+        model = Endpoint(name="m", base_url=endpoint.base_url, api_key=None)
+        database = PostgresDatabase(address, tmp_path, patience=1.0)
+        run_id = create_run(database, "bench", {})
+
+        def trouble() -> None:
+            while billed(endpoint)["billed"] < ROWS / 2:
+                time.sleep(0.01)
+            own_server.stop("immediate")
+
+        troubling = threading.Thread(target=trouble)
+        troubling.start()
+        record = CallStore(database, run_id)
+        with pytest.raises(WorkspaceError, match="has not answered for 1 s"):  # noqa: SIM117 - it is raised inside
+            with Client(model, record=record, concurrency=IN_FLIGHT) as client:
+                client.ask(requests())
+        troubling.join()
+        with contextlib.suppress(WorkspaceError):
+            database.close()
+        own_server.start()
+        paid = billed(endpoint)["billed"]
+        with PostgresDatabase(address, tmp_path) as again:
+            record = CallStore(again, run_id)
+            kept = record.summary().done
+            assert paid - kept <= 2 * IN_FLIGHT
+            with Client(model, record=record, concurrency=IN_FLIGHT) as client:
+                assert all(isinstance(answer, Completion) for answer in client.ask(requests()))
+            summary = record.summary()
+        assert billed(endpoint)["billed"] - ROWS <= 2 * IN_FLIGHT
+        assert (summary.done, summary.repeated) == (ROWS, 0)
+        # The record never says less than was billed.
+        assert summary.done + summary.in_doubt >= billed(endpoint)["billed"]
+
+
+def reached(workspace: Workspace) -> int:
+    """Count the finished calls and the events."""
+    counted = "SELECT (SELECT count(*) FROM call WHERE state = 'done') + (SELECT count(*) FROM event)"
+    return workspace.database.read(counted)[0][0]
+
+
+def test_a_run_on_a_server_whose_process_is_killed_ends_as_an_undisturbed_one(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    """SIGKILL in the middle and resume: the same events, no finished call is asked again, the ledger is whole."""
+    rows = tmp_path / "rows.jsonl"
+    write_demo_rows(rows, documents=40)
+    prompt = Registry().get("groundedness").to_yaml()
+    config = RunConfig(prompt=prompt, model="simulated", data=str(rows), objective=OBJECTIVE, steps=1)
+    with Workspace(tmp_path / "calm") as calm:
+        expected = start_run(calm, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+        total = reached(calm)
+    rough = Place(tmp_path, postgres.address(postgres.new()))
+    asked = ("optimize", "groundedness", str(rows), "--model", "simulated", "--objective", OBJECTIVE, "--steps", "1")
+    with Workspace(rough) as workspace:
+        assert list_runs(workspace.database) == ()
+        words = [sys.executable, "-m", "judgewright", *asked, "--workspace", str(rough)]
+        process = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while process.poll() is None and reached(workspace) < total / 2:
+            time.sleep(0.005)
+        assert process.poll() is None
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+        (run,) = list_runs(workspace.database)
+        kept = CallStore(workspace.database, run.run_id).summary()
+        assert 0 < kept.done < total
+        found = resume_run(workspace, run.run_id, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+        summary = CallStore(workspace.database, run.run_id).summary()
+        assert HoldoutLedger(workspace.database).verify() > 0
+    assert [(e.kind, e.payload) for e in found.run.events] == [(e.kind, e.payload) for e in expected.run.events]
+    assert summary.repeated == 0
+    assert summary.attempts - summary.done == summary.in_doubt
+
+
+def test_a_clock_that_is_set_back_changes_nothing_but_times(tmp_path: Path) -> None:
+    """What was written before lies ahead of the clock: runs, events and looks keep their order and their chains."""
+    with Workspace(tmp_path) as workspace:
+        database = workspace.database
+        future = "2099-01-01T00:00:00.000000+00:00"
+        first = create_run(database, "optimize", {})
+        RunJournal(database, first).record("split", {})
+        HoldoutLedger(database).begin("h", run_id=first, before="a", after="b")
+        # What the clock said then lies ahead of what it says now.
+        database.submit(
+            lambda c: c.execute("UPDATE run SET created = ?, updated = ?", (future, future)) and None
+        ).result()
+        second = create_run(database, "optimize", {})
+        RunJournal(database, first).append("step", {})
+        assert [run.run_id for run in list_runs(database)] == [first, second]
+        assert [event.kind for event in RunJournal(database, first).events()] == ["split", "step"]
+        assert HoldoutLedger(database).begin("h", run_id=second, before="a", after="c").number == 2
+        assert HoldoutLedger(database).verify() == 2
+
+
+def test_a_folder_that_is_deleted_in_the_middle_is_said(tmp_path: Path) -> None:
+    """Whoever deletes the workspace loses it: the next write is an error, and nothing more is said to be kept."""
+    root = tmp_path / "work"
+    workspace = Workspace(root)
+    run_id = create_run(workspace.database, "optimize", {})
+    journal = RunJournal(workspace.database, run_id)
+    journal.record("split", {})
+    shutil.rmtree(root)
+    with pytest.raises(WorkspaceError):
+        HoldoutLedger(workspace.database).begin("h", run_id=run_id, before="a", after="b")
+    with contextlib.suppress(WorkspaceError):
+        workspace.close()
+    assert not Workspace(root).exists
+
+
+def test_every_fault_of_the_page_names_its_test() -> None:
+    """The page and the tests are about the same faults."""
+    tests = Path(__file__).parents[1]
+    lines = (tests.parent / "docs" / "reliability.md").read_text(encoding="utf-8").splitlines()
+    named = [line.split("|")[5].strip(" `") for line in lines if line.startswith("|")][2:]
+    written = "".join(path.read_text(encoding="utf-8") for path in tests.rglob("test_*.py"))
+    assert len(named) >= 10
+    assert [name for name in named if f"def {name}(" not in written] == []
