@@ -3,7 +3,8 @@
 `python benchmarks/dask_kills.py --rows 3000 --rounds 10` asks an endpoint that counts what it bills, with two workers;
 one is killed when 40 % of the rows are billed, the driver at 70 %. Then the command is given again, and once more.
 Leaves with 1 where a row is missing, more was billed twice than was in flight at the kills, the workspace says less
-money than the endpoint billed, or the last command paid anything.
+money than the endpoint billed, or the last command paid anything. `--postgres` keeps the workspace on a PostgreSQL of
+Debian's package, which it starts.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -90,7 +92,14 @@ class Counts:
 
 
 def run_round(
-    folder: Path, *, rows: int, latency: float = 0.2, worker_at: float = 0.4, driver_at: float = 0.7, workers: int = 2
+    folder: Path,
+    *,
+    rows: int,
+    address: str = "",
+    latency: float = 0.2,
+    worker_at: float = 0.4,
+    driver_at: float = 0.7,
+    workers: int = 2,
 ) -> Counts:
     """Bench with two kills, resume, bench again; return what was counted."""
     write_rows(folder / "rows.jsonl", rows)
@@ -99,20 +108,20 @@ def run_round(
     model = Counting(latency)
     began = time.monotonic()
     with Server(make_app(model)) as server:
-        first = bench(folder, server.base_url, workers)
+        first = bench(folder, server.base_url, workers, address)
         wait_until(model, worker_at * rows, first)
-        in_flight = kill_worker(folder, first.pid)
+        in_flight = kill_worker(folder, first.pid, address)
         wait_until(model, driver_at * rows, first)
         first.kill()
         first.wait()
-        in_flight += open_attempts(folder)
-        end(bench(folder, server.base_url, workers))
+        in_flight += open_attempts(folder, address)
+        end(bench(folder, server.base_url, workers, address))
         before = sum(model.billed.values())
         lines = (folder / "verdicts.jsonl").read_text().splitlines()
-        end(bench(folder, server.base_url, workers))
+        end(bench(folder, server.base_url, workers, address))
         second = sum(model.billed.values()) - before
     done = [line for line in map(json.loads, lines) if line["verdict"] is not None]
-    recorded, repeated = read_attempts(folder)
+    recorded, repeated = read_attempts(folder, address)
     return Counts(
         rows=rows,
         rows_out=len({line["id"] for line in done}),
@@ -140,7 +149,7 @@ def write_rows(path: Path, rows: int) -> None:
             file.write(json.dumps(row) + "\n")
 
 
-def bench(folder: Path, base_url: str, workers: int) -> subprocess.Popen[bytes]:
+def bench(folder: Path, base_url: str, workers: int, address: str) -> subprocess.Popen[bytes]:
     """Start the command."""
     flags = [
         "--model",
@@ -152,6 +161,7 @@ def bench(folder: Path, base_url: str, workers: int) -> subprocess.Popen[bytes]:
         "--out",
         "verdicts.jsonl",
     ]
+    flags += ["--workspace", address] if address else []
     return subprocess.Popen(
         [sys.executable, "-m", "judgewright", "bench", "groundedness", "rows.jsonl", *flags, "--budget", "100000"],
         cwd=folder,
@@ -177,30 +187,51 @@ def wait_until(model: Counting, billed: float, process: subprocess.Popen[bytes])
         time.sleep(0.02)
 
 
-def kill_worker(folder: Path, driver: int) -> int:
+def kill_worker(folder: Path, driver: int, address: str) -> int:
     """Kill one worker of a driver; return how many of all attempts were in flight."""
     workers = [p for p in psutil.Process(driver).children(recursive=True) if "spawn_main" in " ".join(p.cmdline())]
     os.kill(workers[-1].pid, signal.SIGKILL)
-    return open_attempts(folder)
+    return open_attempts(folder, address)
 
 
-def open_attempts(folder: Path) -> int:
+def open_attempts(folder: Path, address: str) -> int:
     """How many attempts are entered and have no answer."""
-    with contextlib.closing(open_store(folder)) as store:
-        return int(store.execute("SELECT count(*) FROM attempt WHERE state = 'sent'").fetchone()[0])
+    return int(read_one(folder, address, "SELECT count(*) FROM attempt WHERE state = 'sent'")[0])
 
 
-def read_attempts(folder: Path) -> tuple[float, int]:
+def read_attempts(folder: Path, address: str) -> tuple[float, int]:
     """Dollars spent or in doubt, and how many calls were asked that had been answered."""
     sql = "SELECT sum(CASE state WHEN 'done' THEN cost WHEN 'not_charged' THEN 0 ELSE reserved_cost END), sum(repeated)"
-    with contextlib.closing(open_store(folder)) as store:
-        recorded, repeated = store.execute(f"{sql} FROM attempt").fetchone()
-        return float(recorded), int(repeated)
+    recorded, repeated = read_one(folder, address, f"{sql} FROM attempt")
+    return float(recorded), int(repeated)
 
 
-def open_store(folder: Path) -> sqlite3.Connection:
-    """The workspace, to be read."""
-    return sqlite3.connect(f"file:{folder / '.judgewright/judgewright.db'}?mode=ro", uri=True, timeout=30)
+def read_one(folder: Path, address: str, sql: str) -> tuple[Any, ...]:
+    """Read one line of the workspace, behind its back."""
+    if address:
+        import psycopg
+
+        with psycopg.connect(address) as server:
+            return server.execute(sql).fetchone() or ()
+    file = f"file:{folder / '.judgewright/judgewright.db'}?mode=ro"
+    with contextlib.closing(sqlite3.connect(file, uri=True, timeout=30)) as store:
+        return store.execute(sql).fetchone()
+
+
+@contextlib.contextmanager
+def postgres() -> Iterator[Callable[[], str]]:
+    """Start a server; yield what makes an empty database and returns its address."""
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "runs"))
+    from postgres_server import PostgresServer, find_programs
+
+    programs = find_programs()
+    if programs is None:
+        sys.exit("Debian's package postgresql is not installed")
+    server = PostgresServer(programs, settings=())
+    try:
+        yield lambda: server.url(server.new())
+    finally:
+        server.remove()
 
 
 @contextlib.contextmanager
@@ -219,20 +250,28 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=3000)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--latency", type=float, default=0.2)
+    parser.add_argument("--postgres", action="store_true")
     options = parser.parse_args()
+    with postgres() if options.postgres else contextlib.nullcontext(str) as new_address:
+        good = run_rounds(options.rounds, options.rows, options.latency, new_address)
+    print("all good" if good else "NOT GOOD")
+    sys.exit(0 if good else 1)
+
+
+def run_rounds(rounds: int, rows: int, latency: float, new_address: Callable[[], str]) -> bool:
+    """Print a line a round; return whether all were good."""
     good = True
     print("round  rows out  billed  twice  in flight  charged $  recorded $  second run  repeated  seconds")
-    for number in range(1, options.rounds + 1):
+    for number in range(1, rounds + 1):
         with empty_folder() as folder:
-            c = run_round(folder, rows=options.rows, latency=options.latency)
+            c = run_round(folder, rows=rows, address=new_address(), latency=latency)
         good &= c.good
         print(
             f"{number:5}  {c.rows_out:8,}  {c.billed:6,}  {c.billed - c.rows:5}  {c.in_flight:9}  {c.charged:9.2f}  "
             f"{c.recorded:10.2f}  {c.second:10}  {c.repeated:8}  {c.seconds:7.1f}  {'' if c.good else 'NOT GOOD'}",
             flush=True,
         )
-    print("all good" if good else "NOT GOOD")
-    sys.exit(0 if good else 1)
+    return good
 
 
 if __name__ == "__main__":

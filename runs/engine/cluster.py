@@ -113,7 +113,7 @@ def _local(workers: int, environment: Environment) -> Generator[_Dask]:
         config.set({"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}),
         dask.LocalCluster(
             n_workers=workers,
-            silence_logs=logging.ERROR,
+            silence_logs=logging.CRITICAL,  # a worker that fails says so in its report
             threads_per_worker=THREADS,
             processes=True,
             host="127.0.0.1",
