@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from judgewright.judges import InputError
 from judgewright.runs.cli import cli
 from judgewright.runs.demo.rows import write_demo_rows
 
@@ -26,18 +27,8 @@ def test_a_pilot_is_the_same_by_a_cluster_and_says_who_judged(tmp_path: Path) ->
     write_demo_rows(rows, documents=12)
     told = {}
     for name, engine in (("dask", ("--engine", "dask", "--workers", "2")), ("here", ())):
-        words = (
-            PLAN[0],
-            PLAN[1],
-            str(rows),
-            *PLAN[2:],
-            "--yes",
-            "--pilot",
-            "--workspace",
-            str(tmp_path / name),
-            *engine,
-        )
-        told[name] = run(*words)
+        flags = ("--yes", "--pilot", "--workspace", str(tmp_path / name), *engine)
+        told[name] = run(*PLAN[:2], str(rows), *PLAN[2:], *flags)
     assert told["dask"] == told["here"]
     assert "Calls sent by dask, 2 local workers" in run("runs", "show", "latest", "--workspace", str(tmp_path / "dask"))
     assert "Calls sent by" not in run("runs", "show", "latest", "--workspace", str(tmp_path / "here"))
@@ -60,5 +51,6 @@ def test_options_that_contradict_each_other_are_refused(tmp_path: Path, options:
     write_demo_rows(rows, documents=3)
     words = ["bench", "groundedness", str(rows), "--model", "m@http://127.0.0.1:9/v1", "--workspace", str(tmp_path)]
     result = CliRunner().invoke(cli, [*words, *options])
-    assert result.exit_code == 2, result.output
-    assert why in result.output
+    assert isinstance(result.exception, InputError), result.output
+    assert why in str(result.exception)
+    assert result.exception.hint
