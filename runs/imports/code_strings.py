@@ -208,6 +208,9 @@ def _python_value(node: ast.expr, named: dict[str, ast.expr], depth: int) -> lis
     told = known or (isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".join"))
     if told and (parts := python_parts(node, named, depth + 1)):
         return list(parts)
+    if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".get") and node.args:
+        key = node.args[0]  # row.get("log", "none")
+        return [Field(str(key.value) if isinstance(key, ast.Constant) else _last_name(ast.unparse(key)))]
     return [Field(_last_name(ast.unparse(node)))]
 
 

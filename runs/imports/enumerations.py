@@ -190,7 +190,8 @@ def _marked(text: str) -> Iterator[Enumeration]:
     """Yield runs of words in marks with nothing but separators, glosses or short clauses between them."""
     run: list[re.Match[str]] = []
     for match in [*_IN_MARKS.finditer(text), None]:
-        if match and (not run or _GAP.fullmatch(text, run[-1].end(), match.start())):
+        alike = match is not None and (not run or match.group()[0] == run[-1].group()[0])
+        if match and alike and (not run or _GAP.fullmatch(text, run[-1].end(), match.start())):
             run.append(match)
             continue
         if len(run) > 1:

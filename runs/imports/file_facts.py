@@ -19,13 +19,13 @@ FAILS = re.compile(
     re.IGNORECASE,
 )
 THRESHOLD_NAME = re.compile(
-    r"(?:^|_)(?:threshold|thresh|cut_?off|pass_?mark|passing_?(?:score|grade)|min(?:imum)?_?(?:score|grade|rating)"
+    r"(?:^|_)(?:threshold|thresh|cut_?off|pass_?mark|passing_?(?:score|grade)|min(?:imum)?_?(?:score|grade|rating|quality|points)"
     r"|(?:score|grade)_?min|pass_?(?:from|at|score|grade|level)|required_?(?:score|grade)|good_?enough|accept_?(?:from|at|score)|gate_?(?:at|score)|schwelle|schwellenwert|umbral|seuil)$",
     re.IGNORECASE,
 )
 """Names of a threshold in code; `minScore` is read as `min_Score`."""
 VERDICT_NAME = re.compile(
-    r"^(?:\w*_)?(?:score|grade|rating|points?|stars?|ascore|verdict|label|outcome|result|decision|value|judge?ment|punkte|note"
+    r"^(?:\w*_)?(?:score|grade|rating|points?|stars?|ascore|verdict|label|outcome|result|decision|value|judge?ment|punkte|note|overall|quality|total"
     r"|bewertung|urteil|mark|level|veredicto|puntuacion|nota)$",
     re.IGNORECASE,
 )

@@ -45,6 +45,8 @@ _USER_KEYS = (
 _DOLLAR = r"(?<![\w$\\])\$([A-Za-z_]\w*)"
 _ABOUT = re.compile(r"desc|comment|note|name|owner|version|title|example|rationale|changelog|^id$", re.IGNORECASE)
 """Keys of texts on the prompt, which are no part of it."""
+_SHORTENED = re.compile(r"\{\{-?\s*([\w.]+)\s*\|\s*((?:truncate|trim|string|e|escape|safe)\b[^{}|]*?)\s*-?\}\}")
+"""A field of a Jinja template with a filter that leaves its words alone."""
 Body = Mapping[str, Any]  # Any: JSON or YAML
 
 
@@ -174,6 +176,8 @@ def _from_body(path: Path, body: Any, text: str) -> ForeignJudge:  # Any: JSON o
         return _judge(path, "a text", (TemplateMessage(role="user", parts=_parts(text)),))
     if body.get("type") == "constructor":
         return _langchain(path, body, text)
+    if (prompts := _inline_prompts(body, text)) and len(prompts) == 1:
+        return _judge(path, "a promptfoo config", (TemplateMessage(role="user", parts=_parts(prompts[0])),))
     if "defaultTest" in body or "tests" in body or "providers" in body:
         return read_promptfoo(path, rubric_alone=True)
     if "metric_type" in body or ("prompt" in body and "config" in body and "response_model_info" in body):
@@ -208,6 +212,14 @@ def _from_body(path: Path, body: Any, text: str) -> ForeignJudge:  # Any: JSON o
     if messages[-1].role == "system":
         messages[-1] = TemplateMessage(role="user", parts=messages[-1].parts)
     return _judge(path, "a prompt file", tuple(messages), beside=facts_of(body, text))
+
+
+def _inline_prompts(body: Body, text: str) -> list[str]:
+    """Return the prompts that a promptfoo config holds as text, if no judge of its own stands beside them."""
+    listed = body.get("prompts")
+    if not isinstance(listed, list) or re.search(r"rubricPrompt|llm-rubric|model-graded", text):
+        return []
+    return [prompt for prompt in listed if isinstance(prompt, str) and "\n" in prompt.strip()]
 
 
 def _has_field(messages: Sequence[TemplateMessage]) -> bool:
@@ -318,6 +330,7 @@ def _parts(text: str, notes: list[str] | None = None) -> tuple[TemplatePart, ...
         InputError: The template computes something.
     """
     text = re.sub(r"\{#-?.*?-?#\}\n?", "", text, flags=re.DOTALL)  # a Jinja comment is never sent
+    text = re.sub(_SHORTENED, lambda match: _without_filter(match, notes), text)
     text = re.sub(r"\{\{\{\s*([\w.]+)\s*\}\}\}", r"{{\1}}", text)  # Mustache, unescaped
     if re.search(r"\{%|\{\{\s*[#^/>!]|\{\{[^{}]*[|(][^{}]*\}\}", text):
         return read_jinja(text) if notes is None else read_computed_jinja(text.strip("\n"), notes)
@@ -332,6 +345,13 @@ def _parts(text: str, notes: list[str] | None = None) -> tuple[TemplatePart, ...
     if len(set(re.findall(_DOLLAR, text))) > 1:
         return _cut(_DOLLAR, text)
     return _cut(r"(?m)(?:^|(?<=[:\s]))\[([A-Z][A-Z0-9_]{2,})\](?=\s|$)", text)  # [REPLY], where nothing else is a field
+
+
+def _without_filter(match: re.Match[str], notes: list[str] | None) -> str:
+    """Return a field without the filter that shortens or trims it, and say so."""
+    if notes is not None:
+        notes.append(f"Its field {match[1]} is sent as it is, without {match[2].strip()}.")
+    return f"{{{{ {match[1]} }}}}"
 
 
 def _cut(syntax: str, text: str) -> tuple[TemplatePart, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from ...judges import InputError, OutputScale
 from .label_order import LETTER_RANGE, in_order, stated_order
+from .prompt_words import pattern_of
 from .stated_direction import order_of_ladder, side_of, with_direction
 from .stated_fields import BOOLEAN, json_fields, verdict_field
 from .stated_labels import SURE, StatedLabels, find_labels, letter_range, read_labels, read_lettered, read_shown
@@ -82,7 +83,7 @@ def read_answer(answer: str, whole: str, labels: tuple[str, ...] = (), score_fie
 
 def _prose_scale(answer: str, whole: str) -> tuple[StatedLabels | None, OutputScale | None, tuple[Question, ...]]:
     """Return the labels, the scale and what is left to ask: from the answer's words, else from all of them."""
-    stated, numbers = find_labels(answer, whole), read_numbers(answer)
+    stated, numbers = find_labels(answer, whole), read_numbers(answer) or read_percent(answer)
     if stated and stated.weight >= (ASKED if numbers else SURE) and (in_order(stated.labels, whole) or not numbers):
         scale, questions = _label_scale(stated.labels, whole)
         if scale or not (numbers := read_levels(whole)):
@@ -95,8 +96,6 @@ def _prose_scale(answer: str, whole: str) -> tuple[StatedLabels | None, OutputSc
     numbers = numbers or read_levels(whole) or read_numbers(whole, cued=True) or read_count(whole)
     if numbers:
         return None, numbers, ()
-    if scale := None if stated else read_percent(answer):
-        return None, scale, ()
     if letters := letter_range(answer):
         return StatedLabels(labels=letters), *_label_scale(letters, whole)
     if stated := read_shown(whole) or stated:
@@ -209,6 +208,8 @@ def _label_scale(
         return of_numbers([as_number(label) for label in labels]), ()
     ordered = stated_order(labels, whole) or in_order(labels, whole) or _order_of_meanings(labels, whole)
     ordered = ordered or order_of_ladder(labels, name)
+    if ordered is None and re.search(rf"\b(?:{pattern_of('unordered')})\b", whole, re.IGNORECASE):
+        return OutputScale(kind="choice", labels=labels, threshold=1.0), ()
     if ordered is None:
         return None, (ask_for_order(labels),)
     return named_scale(ordered), ()

@@ -29,6 +29,7 @@ _NOT_IN_SOURCE = re.compile(
 )
 _MEASURES = re.compile(
     rf"\b(?:{pattern_of('rates')})\W+(?:\w{{1,4}}\W+){{0,4}}(?P<after>\w{{4,}}(?:\W+of\W+\w+)?)"
+    rf"|\b(?:{pattern_of('about')})\s(?P<about>\w+(?:/\w+)?)"
     rf"|\b(?:{pattern_of('counts')})\W+(?P<counted>(?:\w+[^\w\n.]+){{0,3}}\w+)"
     r"|\b(?P<scaled>\w+)(?: level| score)? (?:from|between|of|on a scale|von|zwischen|de|entre|da) (?:\w+ )?\d"
     r"|\b(?P<before>\w+)[ _-](?:score|level|rating|count|wert|stufe|grad)\b",

@@ -60,6 +60,8 @@ def read_mark(text: str) -> str:
             and (len(said) == 1 or re.search(_WORD_FOR_VERDICT, f"{tag} {inner}", re.I))
         ):
             return f"<{tag}>...</{tag}>"
+    if empty := [tag for tag, inner in tags if not inner.strip(". …")]:
+        return f"<{empty[-1]}>...</{empty[-1]}>"
     opened = [tag for tag in re.findall(r"<([A-Za-z]\w*)>[^<>\n]{0,3} ?tags?\b", text) if not _NO_VERDICT.search(tag)]
     if opened:
         return f"<{opened[-1]}>...</{opened[-1]}>"
@@ -74,7 +76,7 @@ def read_mark(text: str) -> str:
         return f"{match[1]}= ..."
     if not keyed and (match := _EQUATED.search(text)) and not _NO_VERDICT.search(match["key"]):
         return f"{match['key']}{match['gap']}= ..."
-    if not keyed and (match := _GOES_ON.search(text)) and not _NO_VERDICT.search(match["key"]):
+    if not keyed and not place_of(text) and (match := _GOES_ON.search(text)) and not _NO_VERDICT.search(match["key"]):
         keyed = [match["key"]]  # a label that the answer goes on from
     return as_mark(keyed[-1]) if keyed else ""
 

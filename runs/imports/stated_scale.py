@@ -104,7 +104,9 @@ _EXPLAINED = re.compile(
 
 
 _TOTAL = re.compile(rf"\b(?:{pattern_of('totals')})\b", re.IGNORECASE)
-_PERCENT = re.compile(rf"[<(\[{{]?\b(?:{pattern_of('percents')})\b[>)\]}}]?\s?%?|[>\]}}N]\s?%", re.IGNORECASE)
+_PERCENT = re.compile(
+    rf"[<(\[{{]?\b(?:{pattern_of('percents')})\b[>)\]}}]?\s?%?|(?:[>\]}}N]|: ?\d{{1,3}})\s?%", re.IGNORECASE
+)
 _DATE = re.compile(r"\b\d{4}-\d\d(?:-\d\d)?\b|\b\d{1,2}\.\d{1,2}\.\d{2,4}\b|\b\d{1,2}:\d\d\b|\b(?:19|20)\d\d\b")
 
 
@@ -151,7 +153,9 @@ def read_numbers(text: str, *, cued: bool = False) -> OutputScale | None:
 
 def read_percent(text: str) -> OutputScale | None:
     """Return the scale of a percentage whose ends nobody names."""
-    return of_numbers([0.0, 100.0]) if _PERCENT.search(text) else None
+    match = _PERCENT.search(text)
+    of_confidence = match and re.search(r"confiden|konfidenz", text[max(0, match.start() - 30) : match.end()], re.I)
+    return of_numbers([0.0, 100.0]) if match and not of_confidence else None
 
 
 def as_number(text: str) -> float:
@@ -190,7 +194,7 @@ _COUNTED = re.compile(
 _MOST = re.compile(
     r"\b(?:stop(?: counting)? at|capped? at|cap(?: it)? at|at most|no more than|maximum(?: of| is)?|max\.?"
     r"|höchstens|maximal"
-    r"|au plus|como máximo|up to|write)\s(?P<high>\d{1,3})\b(?! (?:words|sentences|lines|characters))",
+    r"|au plus|como máximo|up to|write)\s(?P<high>\d{1,3})\b(?! (?!(?:if|in|when|wenn|or|points?)\b)[^\W\d_])",
     re.IGNORECASE,
 )
 

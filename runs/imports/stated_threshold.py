@@ -34,7 +34,7 @@ _FORMS = {
     "above": (rf"(?:\b(?:{pattern_of('above')})|>(?!=))\s?{_NOTE}{_N}{_THEN}",),
     "below": (rf"(?:\b(?:{pattern_of('below')})|<(?!=))\s?{_NOTE}{_N}{_THEN}",),
     "upto": (
-        rf"(?:\b(?:at most|up to|höchstens|au plus|como máximo)|≤|<=)\s?{_NOTE}{_N}{_THEN}",
+        rf"(?:\b(?:{pattern_of('upto')})|≤|<=)\s?{_NOTE}{_N}{_THEN}",
         rf"{_N}\s(?:or|and|oder|und|ou|o)\s(?:less|lower|below|fewer|weniger|niedriger|moins|menos)\b{_THEN}",
     ),
     "only": (rf"\b(?:only|nur|seule?|solo|sólo)\s(?:a|an|eine?|une?|un|una)?\s?{_N}{_THEN}",),
@@ -301,17 +301,21 @@ def _passing(sentence: str, numbers: list[float], scale: OutputScale) -> str | f
 def _boundary(sentence: str, numbers: list[float], scale: OutputScale) -> str | float | None:
     """Return the threshold of a sentence that begins with some grades and says of them what we do not know.
 
-    What is below a grade, or from it on, is parted from the others there, whatever is done with it; only with numbers
-    that fall, or with what is above, it could be the other way round.
+    What is below a grade, or from it on, is parted from the others there, whatever is done with it; on a scale whose
+    numbers fall, what is above it or up to it. The other two could turn the scale round.
     """
+    up = numbers[0] < numbers[-1]
     for form in ("from", "above", "below", "upto"):
         for pattern in _FORMS[form]:
             match = re.search(pattern, sentence, re.IGNORECASE)
             before = re.findall(r"\w+", sentence[: match.start()]) if match else []
             after = re.findall(r"\w+", sentence[match.end() :]) if match else []
-            if match and len(before) <= 2 and len(after) >= 2 and _number(match) in numbers[1:-1]:
-                up = numbers[0] < numbers[-1]
-                return _place(_number(match), numbers, scale) if form == "below" and up else "open"
+            if match is None or len(before) > 2 or len(after) < 2:
+                continue
+            number = _number(match)
+            if number in numbers[1:-1] or (scale.kind == "probability" and 0.0 < number < 1.0):
+                parts = ("from", "below") if up else ("above", "upto")
+                return _place(number, numbers, scale) if form in parts else "open"
     return None
 
 

@@ -73,6 +73,13 @@ _SURELY_ASKS = re.compile(
 )
 _ASKS = re.compile(rf"{_BULLET}{_LEAD}{_VERB}\b", re.IGNORECASE)
 _ASKS_IN_ANY_LANGUAGE = re.compile(rf"{_BULLET}(?:{pattern_of('asks')})\b", re.IGNORECASE)
+_EXAMPLE = re.compile(rf"\W*(?:{pattern_of('examples')})\s?\d*\W*", re.IGNORECASE)
+_OF_REASON = re.compile(rf"\b(?:{pattern_of('reasons')})\b", re.IGNORECASE)
+_AT_A_LINE = re.compile(
+    rf"\b(?:{pattern_of('ends_of_lines')})\s(?:{pattern_of('lines')})\b.*\b(?:{pattern_of('asks')})\b"
+    rf"|\b(?:{pattern_of('asks')})\b.*\b(?:{pattern_of('ends_of_lines')})\s(?:{pattern_of('lines')})\b",
+    re.IGNORECASE,
+)
 _GRADES = re.compile(rf"{_BULLET}{_LEAD}(?:score|rate|label|assign|use|give|think|explain)\b", re.IGNORECASE)
 _ROLE = re.compile(
     r"\W*(?:你是|您是|请你|あなたは|you are|you're|your (?:task|job|role|goal)\b|du bist|sie sind|act as|as an?\b|tu es"
@@ -93,7 +100,8 @@ _ALWAYS_ANSWER = re.compile(
     r"|<(\w+)>\s*(?:[^<>\s]+\s*){0,4}</\1>|\bscore is an? "
     r"|\b(?:exactly|strictly)? ?in (?:exactly )?(?:this|the following) (?:form|format)\b|im folgenden format"
     r"|\b(?:last|first|final|letzten?|ersten?) (?:line|zeile)\b"
-    r"|\bline [\"“'`][A-Z]|\[[A-Z]{3,20}\]\s*[<(\[]|\bone of: |\b(?:output|answer|response|reply) format\b"
+    r"|\bline [\"“'`][A-Z]|\[[A-Z]{3,20}\]\s*[<(\[]|\bone of: "
+    r"|\bends? (?:\w+ ){0,3}with (?:a|one|the) (?:\w+ )?line\b|\b(?:output|answer|response|reply) format\b"
     r"|^\W*\w+ first, then (?:an? |the )?(?:dash|reason|expla|line|comma|justif|comment)|\bmax(?:imal"
     r"|imum)?\.? \d+ (?:words|wörter|mots)\b|\bwhere (?:score|\d) (?:is|means)|[\"'`]\w+[\"'`] (?:field|key)\b"
     r"|\b(?:reply|answer|respond|output|print|return|write)(?: with)? [\"'`“][^\"'`”\n]{1,20}[\"'`”]"
@@ -103,7 +111,7 @@ _ALWAYS_ANSWER = re.compile(
 )
 _LINE_FORM = re.compile(
     r"\s*[\w -]{1,25}:\s*<[^<>]*>\s*$|\s*[*_]*[A-ZÄÖÜ][\w -]{0,25}[*_]*:[*_]*\s*"
-    r"(?:[<\[(][^<>\[\]]*[>\])]|\.\.\.|…|[\w-]+ (?:or|oder|\||/) [\w :-]+"
+    r"(?:[<\[(][^<>\[\]]*[>\])]|\.\.\.|…|\d{1,3}(?: ?%|/\d{1,3})?$|[\w-]+ (?:or|oder|\||/) [\w :-]+"
     r"|[\w-]+(?: [\w-]+){0,2}(?: ?[/|] ?[\w-]+(?: [\w-]+){0,2})+)\s*\W*$"
 )
 _LEVEL = re.compile(
@@ -209,7 +217,9 @@ def read_units(text: str) -> list[Unit]:
             of_keys = (of_keys and in_form) or (
                 kind == "answer" and _KEYED_ITEM.match(next_words) is not None and _NAMES_KEYS.search(words) is not None
             )
-            in_form = (kind == "answer" and (of_keys or words.rstrip().endswith(":"))) or (
+            bulleted = re.match(r"\s*[-*•]", text[following.start : following.end]) if following else None
+            aspects = bulleted and _JUDGES.match(words) and not _NAMES_KEYS.search(words)
+            in_form = (kind == "answer" and (of_keys or words.rstrip().endswith(":")) and not aspects) or (
                 in_form and (listed or bool(explained))
             )
         units.append(Unit(start=piece.start, end=piece.end, kind=kind))
@@ -219,7 +229,7 @@ def read_units(text: str) -> list[Unit]:
         )
         if unit.kind == "rule" and question and units[at + 1].kind == "answer":  # it asks for the verdict
             units[at] = Unit(start=unit.start, end=unit.end, kind="role")
-    units = _with_answer_after_row(_without_examples(text, units))
+    units = _with_answer_after_row(_without_examples(text, _without_headed_examples(text, units)))
     if not any(unit.kind == "rule" for unit in units):  # one sentence says both what to judge and how
         row = next((unit.start for unit in units if unit.kind == "row"), 0)
         says = [
@@ -231,6 +241,17 @@ def read_units(text: str) -> list[Unit]:
             Unit(start=u.start, end=u.end, kind="rule" if said else u.kind) for u, said in zip(units, says, strict=True)
         ]
     return units
+
+
+def _without_headed_examples(text: str, units: list[Unit]) -> list[Unit]:
+    """Take for no rules what stands under a line that says "Example" alone, up to the next blank line."""
+    kept: list[Unit] = []
+    inside = False
+    for unit in units:
+        words = text[unit.start : unit.end]
+        inside = unit.kind != "blank" and (inside or _EXAMPLE.fullmatch(words) is not None)
+        kept.append(Unit(start=unit.start, end=unit.end, kind="role") if inside and unit.kind != "row" else unit)
+    return kept
 
 
 def _without_examples(text: str, units: list[Unit]) -> list[Unit]:
@@ -316,6 +337,8 @@ def _kind(words: str, following: str) -> UnitKind:
     if _ASKS.match(words) and _ABOUT_ANSWER.search(words) and not _ABOUT_CRITERIA.search(words):
         return "answer"
     if _ASKS.match(words) and re.search(r"\b(?:[A-Z]{2,}|yes|no|ja|nein|\d)\b", words) and len(words) < 120:
+        return "answer"
+    if _AT_A_LINE.search(words) or (_ASKS_IN_ANY_LANGUAGE.match(words) and _OF_REASON.search(words)):
         return "answer"
     if "|" in words and re.fullmatch(r"[\s|:-]+", words):
         return "heading"  # the rule under the head of a table
