@@ -41,7 +41,7 @@ demo: $(VENV)/.user
 	@$(BIN)/judgewright demo --dir demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadfile --durations=40
 
 # The tests near what changed since BASE (a branch, or HEAD for what is not committed): a first answer, not the last.
 BASE ?= main
