@@ -281,17 +281,23 @@ NO_CHANCE = Chance(accepted=0.0, target=0.0, guards={}, measured={}, expected={}
 
 
 def walks(splits: int, file: Path | None) -> None:
-    """Take the walks, and print what they come to."""
+    """Take the walks that `file` (JSON lines) does not hold yet, add each to it, and print what all come to."""
     found: list[dict[str, Any]] = []
+    if file is not None and file.exists():
+        found = [json.loads(line) for line in file.read_text().splitlines()]
+    taken = {(one["task"], one["split"]) for one in found}
     for task in TASKS:
         prompt = Registry().get(task.judge)
         dataset = load_dataset(DATA / task.file, inputs=prompt.inputs, scale=prompt.scale)
         with Client(Simulated(), record=MemoryRecord()) as client:
             for split in range(splits):
+                if (f"{task.judge} {task.target}", split) in taken:
+                    continue
                 found.append(walk(task, dataset, client, split))
                 print(json.dumps(found[-1]), flush=True)
-    if file is not None:
-        file.write_text(json.dumps(found, indent=1))
+                if file is not None:
+                    with file.open("a") as lines:
+                        lines.write(json.dumps(found[-1]) + "\n")
     sent = [one for one in found if one["chance"] is not None]
     chances = [one["chance"] for one in sent]
     accepted = sum(one["accepted"] for one in sent)
