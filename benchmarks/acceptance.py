@@ -11,7 +11,7 @@ Walks: whole runs on real rows with the simulated model. Each walk draws a part 
 into training, validation and holdout; the groups that are left are an evaluation part, which the product never sees.
 What has the largest chance goes to the gate whatever its chance, and so does, as a first look too, what an earlier
 version would have sent: the last prompt that the search kept. Printed are the mean chance and the share accepted,
-accepts by either rule, and by how much changes on selection rows, before and after shrinking, overstate those on the
+accepts by either rule, and by how much changes on selection rows, as measured and as believed, overstate those on the
 evaluation part.
 """
 
@@ -44,10 +44,10 @@ from judgewright.judges import (
 from judgewright.judges.metrics import wilson
 from judgewright.judges.models import MemoryRecord
 from judgewright.optimize import (
+    Belief,
     Chance,
     Changes,
     Mipro,
-    Prior,
     Proposer,
     RunContext,
     RunSettings,
@@ -138,10 +138,10 @@ def one_table(world: World, rng: np.random.Generator) -> tuple[float, bool, floa
     edits = [draw_flips(rng) for _ in range(world.candidates)]
     changes = [Changes.of(sides[0], edit(sides[0], flips, rng), GUARDED) for flips in edits]
     known = [one for one in changes if one is not None]
-    prior = Prior.of(known, 2)
     groups = len({row.group for row in holdout.rows})
     chances = [
-        chance_of(one, GUARDED, prior, alpha=alpha_of_look(1), groups=groups, seed=i) for i, one in enumerate(known)
+        chance_of(one, GUARDED, Belief.of(one, tried=len(known)), alpha=alpha_of_look(1), groups=groups, seed=i)
+        for i, one in enumerate(known)
     ]
     best = max(range(len(chances)), key=lambda i: chances[i].accepted)
     after = edit(sides[1], edits[best], rng)

@@ -1,7 +1,7 @@
 from .ablation import HunkReport, measure_hunks
 from .archive import Archive, Candidate
 from .brief import BUDGET, Attempt, Brief, build_brief
-from .chance import Chance, Changes, Prior, chance_of
+from .chance import Belief, Chance, Changes, chance_of
 from .context import RunContext, Services, judge_rows, open_rows
 from .forecast import ASKED_AGAIN, Asked, PlannedRun, StepBound, bound_proposal, bound_run, draw_runs
 from .goal import Goal, Target
@@ -45,6 +45,7 @@ __all__ = [
     "Archive",
     "Asked",
     "Attempt",
+    "Belief",
     "Brief",
     "Candidate",
     "Chance",
@@ -77,7 +78,6 @@ __all__ = [
     "PhraseIndex",
     "Piece",
     "PlannedRun",
-    "Prior",
     "Proposal",
     "Proposer",
     "Rewrite",

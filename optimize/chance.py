@@ -1,19 +1,18 @@
 """The chance that the gate will accept a candidate, reckoned before the holdout is opened.
 
 Of the holdout only its number of groups is used. What a candidate changes is measured on selection rows; there it is
-flattered, because it is the best of several. So measured changes are shrunk towards what all candidates of the run
-changed on average and towards no change (empirical Bayes), target, guards and floors together. Then holdouts are drawn
-in two stages. First a population: weights of the selection rows' groups, drawn from a Dirichlet distribution and tilted
-so that the population has a change drawn from what is believed of the true one. Then groups from it, as many as the
-holdout has. The rules of the gate are applied to each such holdout, all at once; the chance is the share that passes.
-So it counts the error of the selection rows and that of the holdout's size. It does not count a veto for a slice that
-gets worse.
+flattered, because it is the best of several. So as many standard errors are taken off every measured change as the best
+of so many is flattered by, from a guard as well as from the target. Then holdouts are drawn in two stages. First a
+population: weights of the selection rows' groups, drawn from a Dirichlet distribution and tilted so that the population
+has a change drawn from what is believed of the true one. Then groups from it, as many as the holdout has. The rules of
+the gate are applied to each such holdout, all at once; the chance is the share that passes. So it counts the error of
+the selection rows and that of the holdout's size. It does not count a veto for a slice that gets worse.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,12 +30,9 @@ from .losses.objective import Floor, Objective
 
 POPULATIONS, HOLDOUTS = 200, 5
 """Populations that are drawn for a candidate, and holdouts from each."""
-USUAL_CHANGE = 0.03
-"""Standard deviation of the true change of a metric over candidates, before any candidate was measured."""
-PSEUDO_CANDIDATES = 2.0
-"""Candidates without a change that are added to those measured, and whose changes spread by `USUAL_CHANGE`."""
-LEAST_CHANGE = 0.01
-"""The least that standard deviation is taken to be, however alike the candidates were."""
+FLATTERED = 0.5
+"""Share of the largest of independent standard errors by which the best of several is flattered. Candidates share the
+errors of the prompt in use, and are chosen by their loss rather than by one metric: measured on real rows, a half."""
 NEWTON_STEPS, MOST_TILT = 12, 20.0
 WIDTH = 13
 """Columns of `MetricByGroup.columns`."""
@@ -54,7 +50,7 @@ class Chance:
     measured: Mapping[str, float]
     """The change of each metric on the selection rows."""
     expected: Mapping[str, float]
-    """The true change that is believed in, after shrinking."""
+    """The true change that is believed in."""
     error: Mapping[str, float]
     """Standard deviation of that belief."""
     rows: int
@@ -210,8 +206,8 @@ class Changes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prior:
-    """What is believed of a candidate's true changes before it is measured."""
+class Belief:
+    """What is believed of a candidate's true changes."""
 
     mean: FloatArray
     """Of each metric of the objective; shape (M,)."""
@@ -219,48 +215,42 @@ class Prior:
     """Shape (M, M)."""
 
     @classmethod
-    def of(cls, archive: Sequence[Changes], metrics: int, *, unmeasured: int = 0) -> Prior:
-        """Learn it from all candidates that were measured, and from how many were not.
+    def of(cls, changes: Changes, *, tried: int) -> Belief:
+        """Take off what choosing flatters.
 
         Args:
-            archive: What each candidate changed.
-            metrics: How many metrics the objective has.
-            unmeasured: Candidates that were tried and dropped before they were measured; they count as no change.
+            changes: What was measured.
+            tried: Candidates that were tried on these rows, this one included; with the prompt in use they are the
+                ones that it is the best of. 0 for what was not chosen on them.
         """
-        usual = USUAL_CHANGE**2 * np.eye(metrics)
-        mean = sum((one.measured for one in archive), np.zeros(metrics))
-        # The archive holds what was found good on rows like these: that candidates gain on average is not believed.
-        mean = np.minimum(mean / (1 + len(archive) + unmeasured), 0.0)
-        spread = PSEUDO_CANDIDATES * usual
-        for one in archive:
-            away = one.measured - mean
-            spread = spread + np.outer(away, away) - one.covariance
-        values, vectors = np.linalg.eigh(spread / (PSEUDO_CANDIDATES + len(archive)))
-        values = np.maximum(values, LEAST_CHANGE**2)
-        return cls(mean=mean, covariance=vectors @ np.diag(values) @ vectors.T)
+        largest = expected_largest(tried + 1)
+        covariance = changes.covariance
+        mean = changes.measured - FLATTERED * largest * np.sqrt(covariance.diagonal())
+        return cls(mean=mean, covariance=covariance)
 
-    def given(self, changes: Changes) -> tuple[FloatArray, FloatArray]:
-        """Return mean and covariance of a candidate's true changes, now that it was measured."""
-        kept = self.covariance @ np.linalg.inv(self.covariance + changes.covariance)
-        mean = self.mean + kept @ (changes.measured - self.mean)
-        return mean, self.covariance - kept @ self.covariance
+
+def expected_largest(count: int) -> float:
+    """Return the expected largest of independent standard normal draws, by Blom (1958); 0 for one."""
+    from scipy.special import ndtri
+
+    return float(ndtri((count - 0.375) / (count + 0.25)))
 
 
 def chance_of(
-    changes: Changes, objective: Objective, prior: Prior, *, alpha: float, groups: int, seed: int = 0
+    changes: Changes, objective: Objective, belief: Belief, *, alpha: float, groups: int, seed: int = 0
 ) -> Chance:
     """Return the chance that the gate accepts a candidate.
 
     Args:
         changes: What it changes on the selection rows.
         objective: Target, guards and floors.
-        prior: What is believed of candidates like it.
+        belief: What is believed of its true changes.
         alpha: What the look may spend.
         groups: Of the holdout.
         seed: Of the draws.
     """
     rng = np.random.default_rng(seed)
-    mean, covariance = prior.given(changes)
+    mean, covariance = belief.mean, belief.covariance
     kinds, counts = _kinds(changes)
     draws = rng.multivariate_normal(mean, covariance, size=POPULATIONS, method="eigh")
     weights = _tilt(rng.gamma(counts, size=(POPULATIONS, len(counts))), kinds, draws)

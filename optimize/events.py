@@ -238,8 +238,6 @@ class ChancesReckoned(RunEvent):
     """Those of them that are training rows."""
     tried: int
     """Candidates that the search judged on some rows."""
-    measured: int
-    """Those among them from whose changes all changes are shrunk."""
     flattery: float | None
     """Points of the target by which choosing among the finalists overstates the change of the chosen one."""
     agreement: float | None

@@ -17,8 +17,8 @@ import numpy as np
 from ..judges import Dataset, DecisionRule, JudgedDataset, JudgePrompt
 from ..judges.metrics.catalog import sign_of
 from ..judges.models import ask_together
-from .archive import Archive, in_common
-from .chance import Chance, Changes, Prior, chance_of
+from .archive import Archive
+from .chance import Belief, Chance, Changes, chance_of
 from .context import RunContext, open_rows
 from .events import BestCandidate, ChancesReckoned
 from .holdout.ledger import judge_id
@@ -28,8 +28,6 @@ from .threshold import NoThreshold, choose_threshold
 
 SPLITS = 200
 """Times that the selection rows are cut in half to see how far choosing flatters."""
-LEAST_MEASURED = 20
-"""Rows on which a candidate must have been judged to say something about the others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,15 +84,13 @@ def choose_survivor(run: RunContext, archive: Archive) -> Survivor | None:
     if not contenders or not settings.steps:
         run.services.record(BestCandidate(version=None, prompt=None, archive=found))
         return None
-    prior, measured = _learn_prior(archive, objective)
-    plain = Prior.of([], len(objective.metrics))
     alphas = [_alpha(run, contender) for contender in contenders]
     chances: list[Chance] = []
     for number, (contender, alpha) in enumerate(zip(contenders, alphas, strict=True)):
         groups = run.parts.holdout.groups
         seed = settings.seed * 1_000 + number
-        # What new prompts of this run change says nothing of the prompt in use with another threshold.
-        belief = plain if contender.prompt is run.prompt else prior
+        # The prompt in use with another threshold was not chosen among candidates; its threshold is cross-fitted.
+        belief = Belief.of(contender.changes, tried=0 if contender.prompt is run.prompt else archive.tried)
         chances.append(chance_of(contender.changes, objective, belief, alpha=alpha, groups=groups, seed=seed))
     sign = sign_of(objective.target)
     best = max(
@@ -119,8 +115,7 @@ def choose_survivor(run: RunContext, archive: Archive) -> Survivor | None:
             holdout_groups=run.parts.holdout.groups,
             rows=len(rows),
             training_rows=len(rows) - len(run.parts.validation),
-            tried=max(archive.tried, measured),
-            measured=measured,
+            tried=archive.tried,
             flattery=flattery.points,
             agreement=flattery.agreement,
             candidates=tuple(lines),
@@ -140,20 +135,6 @@ def selection_rows(run: RunContext, quoted: Collection[str]) -> Dataset:
     validation = {row.id for row in run.parts.validation.rows}
     rows = tuple(row for row in dataset.rows if row.id in validation or row.group_key not in groups)
     return replace(dataset, rows=rows)
-
-
-def _learn_prior(archive: Archive, objective: Objective) -> tuple[Prior, int]:
-    """Return what the archive says of candidates like these, and how many of them were measured."""
-    measured: list[Changes] = []
-    for member in archive.members:
-        if member is archive.first:
-            continue
-        before, _, after, _ = in_common(archive.first, member)
-        changes = Changes.of(before, after, objective) if len(before.scored) >= LEAST_MEASURED else None
-        if changes is not None:
-            measured.append(changes)
-    unmeasured = max(archive.tried - len(measured), 0)
-    return Prior.of(measured, len(objective.metrics), unmeasured=unmeasured), len(measured)
 
 
 def _alpha(run: RunContext, contender: _Contender) -> float:

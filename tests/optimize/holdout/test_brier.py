@@ -8,7 +8,7 @@ from scipy.stats import permutation_test, ttest_rel
 
 from judgewright.judges import BINARY, PROBABILITY, Dataset, InputError, JudgedDataset, Row, Verdict, compare
 from judgewright.judges.metrics import count_cells, permutation_p
-from judgewright.optimize.chance import Changes, Prior, chance_of
+from judgewright.optimize.chance import Belief, Changes, chance_of
 from judgewright.optimize.guarding import shortfall
 from judgewright.optimize.holdout import decide
 from judgewright.optimize.holdout.guards import guard_could_hold
@@ -121,11 +121,10 @@ def test_a_verdict_without_a_confidence_counts_as_certain_and_no_confidence_at_a
 def test_the_chance_of_a_gain_is_that_of_its_fall() -> None:
     """The better judge has a large chance, the poorer one none; what is measured is the change as it is."""
     before, after = drawn(200)
-    prior = Prior.of([], 2)
     for sides, lowest, highest in (((before, after), 0.9, 1.0), ((after, before), 0.0, 0.01)):
         changes = Changes.of(*sides, HONEST)
         assert changes is not None
-        chance = chance_of(changes, HONEST, prior, alpha=0.03, groups=200)
+        chance = chance_of(changes, HONEST, Belief.of(changes, tried=1), alpha=0.03, groups=200)
         change = compare("brier", *sides)
         assert change is not None
         assert lowest <= chance.target <= highest
