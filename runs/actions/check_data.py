@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...judges import VERDICT_LIMIT, Dataset, InputError, JudgedDataset, JudgePrompt, Prices, Registry, Row, Verdict
@@ -66,28 +66,63 @@ def check_file(
         InputError: A column that was named is missing, or the model is no name.
         DataError: The file, or any of its rows, cannot be read.
     """
-    judges = judge_inputs(registry)
-    raw = read_raw_rows(path, options.roles, judges=judges)
+    raw = read_raw_rows(path, options.roles, judges=judge_inputs(registry))
+    scan_all = options.prompt is None
+    report = look_at_rows(raw, path, options, registry=registry, scan_all=scan_all, progress=progress)
+    model = tokens_model(options.model, environment)
+    report = replace(report, tokens=count_row_tokens(raw.rows, model=model, prompt=options.prompt))
+    return report, price_of(report, options, environment)
+
+
+def look_at_rows(
+    raw: RawRows,
+    path: Path,
+    options: CheckOptions,
+    *,
+    registry: Registry,
+    scan_all: bool,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> DataReport:
+    """Check the rows of a file, whatever model will be asked about them: without tokens and price.
+
+    Args:
+        raw: What was read of the file.
+        path: The file.
+        options: What a person chose; neither judge nor model matters here.
+        registry: Where the judges are.
+        scan_all: Whether to look for damaged and injected text in columns that are no inputs, too.
+        progress: Called with how many of how many texts have been looked at.
+
+    Raises:
+        InputError: A column that was named is missing.
+        DataError: The other file cannot be read.
+    """
     side, notes = _side_column(raw, options.split)
     others: Sequence[Row] = ()
     if options.against is not None:
         roles = options.roles if options.roles.inputs else RawRoles(inputs={name: name for name in raw.rows[0].inputs})
-        others = read_raw_rows(options.against, roles, judges=judges).rows
+        others = read_raw_rows(options.against, roles, judges=judge_inputs(registry)).rows
         notes.append(f"the other file is {options.against.name} ({len(others):,} rows)")
-    model = environment.model(options.model).model if options.model else "unknown"
-    report = check_rows(
+    return check_rows(
         raw.rows,
         name=path.name,
         group_column=raw.group,
         sides=[str(row.meta.get(side) or "") for row in raw.rows] if side else None,
         others=others,
-        scan_all=options.prompt is None,
-        tokens=count_row_tokens(raw.rows, model=model, prompt=options.prompt),
+        scan_all=scan_all,
         leaks=find_leaks(raw.rows),
         notes=(*raw.notes, *notes),
         progress=progress,
     )
-    return report, _price(report, options, environment)
+
+
+def tokens_model(spec: str | None, environment: Environment) -> str:
+    """Return whose tokens are counted for a model as a person names it.
+
+    Raises:
+        InputError: It is no name of a model.
+    """
+    return environment.model(spec).model if spec else "unknown"
 
 
 def _side_column(raw: RawRows, named: str | None) -> tuple[str | None, list[str]]:
@@ -103,7 +138,8 @@ def _side_column(raw: RawRows, named: str | None) -> tuple[str | None, list[str]
     return None, []
 
 
-def _price(report: DataReport, options: CheckOptions, environment: Environment) -> RunPrice | None:
+def price_of(report: DataReport, options: CheckOptions, environment: Environment) -> RunPrice | None:
+    """Return what a run over checked rows may cost; None without a judge, a model, or tokens that were counted."""
     if options.prompt is None or options.model is None or report.tokens is None:
         return None
     settings = environment.settings(options.model)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...judges import InputError, Row
@@ -43,6 +43,36 @@ class Progress:
     """About how many rows the queue comes to, as was foretold before the first label; the same where that is known."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedQueue:
+    """A queue with its rows."""
+
+    config: QueueConfig
+    rows: Mapping[str, Row]
+    """By id."""
+    keys: Mapping[str, bytes]
+    """By id: what a row is known by in another file."""
+
+
+def open_rows(workspace: Workspace, run_id: str) -> OpenedQueue:
+    """Read all rows of a queue from its file.
+
+    Raises:
+        InputError: The run is no queue, or the file has changed.
+        DataError: The file cannot be read.
+    """
+    run = get_run(workspace.database, run_id)
+    if run.kind != KIND:
+        raise InputError(
+            f"run {run_id} is no queue of rows to label but a run of `{run.kind}`",
+            hint="`judgewright label --rows FILE` makes a queue",
+        )
+    config = QueueConfig.from_json(run.config)
+    dataset = config.dataset()
+    rows = {row.id: row for row in dataset.rows}
+    return OpenedQueue(config=config, rows=rows, keys=dict(zip(rows, row_keys(dataset), strict=True)))
+
+
 class LabelSession:
     """One annotator at one queue: the next row, and what is said of it.
 
@@ -50,25 +80,19 @@ class LabelSession:
         workspace: Where the queue is.
         name: Its run: an id, the beginning of one, or `latest`.
         annotator: Who labels.
+        opened: The queue, if it was opened before.
 
     Raises:
         InputError: There is no such queue, its file has changed, or it has two annotators already.
     """
 
-    def __init__(self, workspace: Workspace, name: str, annotator: str) -> None:
+    def __init__(self, workspace: Workspace, name: str, annotator: str, *, opened: OpenedQueue | None = None) -> None:
         self._workspace = workspace
         self.run_id = find_run(workspace.database, name, kind=KIND)
-        run = get_run(workspace.database, self.run_id)
-        if run.kind != KIND:
-            raise InputError(
-                f"run {self.run_id} is no queue of rows to label but a run of `{run.kind}`",
-                hint="`judgewright label --rows FILE` makes a queue",
-            )
-        self.config = QueueConfig.from_json(run.config)
+        opened = opened or open_rows(workspace, self.run_id)
+        self.config = opened.config
         self.annotator = annotator
-        dataset = self.config.dataset()
-        self._rows = {row.id: row for row in dataset.rows}
-        self._keys = dict(zip(self._rows, row_keys(dataset), strict=True))
+        self._rows, self._keys = opened.rows, opened.keys
         self._queue = open_queue(self.config)
         self._foretold = self._queue.decide([]).left if isinstance(self._queue, FlipQueue) else None
         self._store = LabelStore(workspace.database)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from statistics import median
 from typing import Any, Protocol
 
-from ...judges import Dataset, InputError, OutputScale, Registry, hash_rows, load_dataset, parse_label_scale
+from ...judges import Dataset, InputError, OutputScale, Registry, Row, hash_rows, load_dataset, parse_label_scale
 from ...judges.files import RawRoles, infer_raw_scale, judge_inputs, read_raw_rows
+from ...judges.metrics import QUERY_WORDS
 from ...optimize.flips import Draw, FlipDesign, FlipQueue, GivenLabel
-from ..store.journal import create_run, set_state
+from ..store.journal import RunRecord, create_run, set_state
 from ..store.workspace import Workspace
 from .listed_queue import LISTED, ListedQueue, drawn_order
 from .next_labels import NextRows, OpenQuestion
@@ -45,7 +47,7 @@ class QueueConfig:
     scale: Mapping[str, Any]  # Any: JSON
     """The scale people label on, as the fields of an `OutputScale`."""
     design: Mapping[str, Any]  # Any: JSON, each kind of queue has its own
-    rows: tuple[str, ...]
+    rows: Sequence[str]
     """The ids of the rows that may be drawn."""
     question: str = ""
     """What people are asked, in the user's own words."""
@@ -133,6 +135,17 @@ def load_as(
     return load_dataset(path, inputs=inputs, scale=scale, require_labels=measures, drawn=not measures, **how)
 
 
+def reading_order(rows: Collection[Row]) -> tuple[str, ...]:
+    """Return the names of the texts in the order to read them, the same for all rows.
+
+    What was asked comes first, then what is to be judged, then a long source: a text that is shorter as a rule first.
+    """
+    names = dict.fromkeys(name for row in rows for name in row.inputs)
+    length = {name: median(len(row.inputs.get(name, "")) for row in rows) for name in names}
+    asked = {name for name in names if any(word in name.lower() for word in QUERY_WORDS)}
+    return tuple(sorted(names, key=lambda name: (name not in asked, length[name])))
+
+
 def hash_unlabelled(dataset: Dataset) -> str:
     """Return the hash of rows whatever their labels, which people are about to give."""
     return hash_rows(replace(row, label=None) for row in dataset.rows)
@@ -193,6 +206,15 @@ def create_queue(workspace: Workspace, config: QueueConfig) -> str:
     set_state(workspace.database, run_id, "stopped")
     workspace.database.release()
     return run_id
+
+
+def without_row_ids(run: RunRecord) -> RunRecord:
+    """Return a run for a list of runs: of a queue with the number of its rows in place of their ids."""
+    if run.kind != KIND:
+        return run
+    design = {"kind": "", **run.config.get("design", {})}
+    design = {name: design[name] for name in ("kind", "name") if name in design}
+    return replace(run, config={**run.config, "rows": len(run.config.get("rows", ())), "design": design})
 
 
 def open_queue(config: QueueConfig) -> Queue:

@@ -19,7 +19,7 @@ UNEVEN = 0.999
 class ListedQueue:
     """Every listed row once; stopped anywhere, what is labelled is a random sample of the list."""
 
-    order: tuple[str, ...]
+    order: Sequence[str]
     """Ids of the rows."""
     probability: Mapping[str, float] = field(default_factory=dict)
     """With which a row was drawn, or came into the file, where that is below 1."""

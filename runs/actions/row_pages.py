@@ -1,62 +1,85 @@
-"""What pages show of a run's rows: flips, wrong rows, slices, comparisons, worked out once and kept to be read."""
+"""What pages show that follows from all rows of a run or of a file: worked out once and kept to be read."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from ...judges import OutputScale, Verdict
+from ...judges import Dataset, InputError, OutputScale, Verdict
 from ...judges.metrics.paired_comparison import Change
 from ...judges.metrics.reliability_bins import bins_of_verdicts
-from ..store.journal import get_run
+from ...optimize.holdout.ledger import MAX_LOOKS
+from ...optimize.holdout.look_counting import LookRequest, requested_look
+from ..store.journal import RunRecord, get_run
+from ..store.ledger import HoldoutLedger
 from ..store.row_pages import Json, RowItem, RowPages, read_row_pages, write_row_pages
 from ..store.workspace import Workspace
 from .bench_rows import WrongRow, bench_rows, measure_slices, value_of
 from .compare_runs import compare_runs, parse_side
+from .file_pages import read_file_pages
 from .flips import Flip, Flips, flips_of, validation
+from .kept_queue import queue_items
+from .label_queue import KIND, QueueConfig
 from .run_rows import shown_rows
 from .run_summary import read_run
 
-FORMAT = 1
+FORMAT = 2
 """Raised when the same rows are told otherwise."""
+Doing = Callable[[str], None]
+"""Told in words what is being done."""
+ReadRun = Callable[[str], RunRecord]
+"""Returns a run by its id."""
+Kind = Literal["flips", "wrong", "slices", "compare", "looks", "queue", "check", "tokens"]
+_OF_FILES = ("check", "tokens")
+"""Kinds that are about a file and no run."""
 _FILES = ("data", "audited", "holdout")
 """Fields of a configuration that name files of rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowQuery:
-    """What is wanted: flips of a run, wrong rows of a benchmark, its slices by a column, or two sides compared.
+    """What is wanted.
+
+    Flips of a run, wrong rows of a benchmark, its slices by a column, two sides compared, the looks at a run's holdout,
+    a queue of rows to label; or the check of a data file and the tokens of its rows.
 
     Args:
         kind: Which of them.
-        names: A run; a run and a column; or two sides.
+        names: A run; a run and a column; two sides; or what `file_query` takes.
     """
 
-    kind: Literal["flips", "wrong", "slices", "compare"]
+    kind: Kind
     names: tuple[str, ...]
 
     @property
     def runs(self) -> tuple[str, ...]:
         """The runs that it is about."""
+        if self.kind in _OF_FILES:
+            return ()
         if self.kind == "compare":
             return tuple(parse_side(name).run_id for name in self.names)
         return self.names[:1]
 
 
-def find_row_pages(workspace: Workspace, query: RowQuery) -> RowPages | None:
+def find_row_pages(workspace: Workspace, query: RowQuery, record: ReadRun | None = None) -> RowPages | None:
     """Return what was kept of the rows; None where nothing was, or the runs, the files or what is sealed changed since.
+
+    Args:
+        workspace: Where it is kept.
+        query: What is wanted.
+        record: Returns what the workspace knows of a run, where it is at hand.
 
     Raises:
         InputError: There is no such run.
     """
-    return read_row_pages(_path(workspace, query), _stamp(workspace, query))
+    return read_row_pages(_path(workspace, query), _stamp(workspace, query, record))
 
 
-def make_row_pages(workspace: Workspace, query: RowQuery) -> None:
+def make_row_pages(workspace: Workspace, query: RowQuery, doing: Doing = lambda words: None) -> None:
     """Work out what a page shows of rows, from the files and the recorded answers, and keep it.
 
     Raises:
@@ -65,17 +88,31 @@ def make_row_pages(workspace: Workspace, query: RowQuery) -> None:
         WorkspaceError: It cannot be kept.
     """
     stamp = _stamp(workspace, query)
-    head, items = _MADE[query.kind](workspace, *query.names)
+    if query.kind in _OF_FILES:
+        head, items = read_file_pages(workspace, query.kind, query.names, doing), []
+    else:
+        doing("Reading the rows and what is recorded of them")
+        head, items = _MADE[query.kind](workspace, *query.names)
     write_row_pages(_path(workspace, query), stamp, head, items)
 
 
-def rows_to_read(workspace: Workspace, query: RowQuery) -> int:
-    """Return how many rows have to be read for it, as far as the runs say."""
-    runs = (read_run(workspace, run_id) for run_id in query.runs)
-    return sum(event.payload.get("rows", 0) for run in runs for event in run.events if event.kind in _TELL_ROWS)
+def keep_queue(workspace: Workspace, run_id: str, config: QueueConfig, dataset: Dataset) -> None:
+    """Keep the rows of a queue that was just made, so that they need not be read again.
+
+    Raises:
+        WorkspaceError: It cannot be kept.
+    """
+    query = RowQuery("queue", (run_id,))
+    head, items = queue_items(config, dataset)
+    write_row_pages(_path(workspace, query), _stamp(workspace, query), head, items)
 
 
-_TELL_ROWS = ("started", "measured")
+def bytes_to_read(workspace: Workspace, query: RowQuery) -> int:
+    """Return how large the files are that have to be read for it."""
+    if query.kind in _OF_FILES:
+        return _stat(Path(query.names[0]))[1]
+    runs = (get_run(workspace.database, run_id) for run_id in query.runs)
+    return sum(_stat(path)[1] for run in runs for path in _files_of(run))
 
 
 def scale_of(head: Json) -> OutputScale:
@@ -156,7 +193,34 @@ def _compare(workspace: Workspace, before: str, after: str) -> tuple[dict[str, A
     return head, _flip_items(found.flips)
 
 
-_MADE = {"flips": _flips, "wrong": _wrong, "slices": _slices, "compare": _compare}
+def _looks(workspace: Workspace, run_id: str) -> tuple[dict[str, Any], list[RowItem]]:
+    """Count the looks at a run's holdout, those at other holdouts with its rows and measured prompts among them."""
+    run, ledger = read_run(workspace, run_id), HoldoutLedger(workspace.database)
+    if run.split is None:
+        raise InputError(f"run {run_id} has no holdout yet")
+    holdout = run.split.seals["holdout"]
+    request = LookRequest(holdout=holdout, run_id="", before=run.before.version, after="", purpose="gate", line="")
+    look = requested_look(ledger.history(), request)
+    left = max(0, MAX_LOOKS - look.number + 1)
+    return {"so_far": len(ledger.looks(holdout)), "left": left, "next_alpha": look.alpha}, []
+
+
+def _queue(workspace: Workspace, run_id: str) -> tuple[dict[str, Any], list[RowItem]]:
+    run = get_run(workspace.database, run_id)
+    if run.kind != KIND:
+        raise InputError(f"run {run_id} is no queue of rows to label but a run of `{run.kind}`")
+    config = QueueConfig.from_json(run.config)
+    return queue_items(config, config.dataset())
+
+
+_MADE = {
+    "flips": _flips,
+    "wrong": _wrong,
+    "slices": _slices,
+    "compare": _compare,
+    "looks": _looks,
+    "queue": _queue,
+}
 
 
 def _counts(flips: Flips) -> dict[str, Any]:  # Any: JSON
@@ -196,19 +260,29 @@ def _path(workspace: Workspace, query: RowQuery) -> Path:
     return workspace.folder / "pages" / f"{digest}.db"
 
 
-def _stamp(workspace: Workspace, query: RowQuery) -> str:
+def _stamp(workspace: Workspace, query: RowQuery, record: ReadRun | None = None) -> str:
     """Return what changes when the rows could be told otherwise: the runs, their files, and what is sealed."""
     told: list[object] = [FORMAT]
+    if query.kind in _OF_FILES:
+        return json.dumps([*told, _stat(Path(query.names[0]))])
+    read = workspace.database.read
     for run_id in query.runs:
-        record = get_run(workspace.database, run_id)
-        told += [record.run_id, record.state, record.updated, workspace.database.read(_EVENTS, (record.run_id,))[0][0]]
-        for name in _FILES:
-            path = record.config.get(name)
-            if isinstance(path, str) and path:
-                told.append(_stat(Path(path)))
-    return json.dumps([*told, workspace.database.read(_SEALINGS)[0][0]])
+        run = record(run_id) if record else get_run(workspace.database, run_id)
+        told.append(run.run_id)
+        if query.kind != "queue":  # the state of a queue says how far people are, and nothing of its rows
+            told += [run.state, run.updated, read(_EVENTS, (run.run_id,))[0][0]]
+        told += [_stat(path) for path in _files_of(run)]
+    if query.kind != "queue":
+        told.append(read(_LEDGER if query.kind == "looks" else _SEALINGS)[0][0])
+    return json.dumps(told)
 
 
+def _files_of(run: RunRecord) -> list[Path]:
+    named = (run.config.get(name) for name in _FILES)
+    return [Path(path) for path in named if isinstance(path, str) and path]
+
+
+_LEDGER = "SELECT count(*) FROM ledger"
 _EVENTS = "SELECT count(*) FROM event WHERE run_id = ? AND kind <> 'decided'"
 _SEALINGS = """SELECT count(*) FROM ledger WHERE entry_json LIKE '%"entry": "rows"%'"""
 

@@ -17,7 +17,15 @@ from ...judges import Dataset, InputError
 from ...judges.files import VerdictColumns
 from ...optimize.options import option
 from ..actions.label import LabelSession, Progress
-from ..actions.label_queue import FLIPS, QueueConfig, create_queue, list_next, list_rows, read_rows_to_label
+from ..actions.label_queue import (
+    FLIPS,
+    QueueConfig,
+    create_queue,
+    list_next,
+    list_rows,
+    read_rows_to_label,
+    reading_order,
+)
 from ..actions.next_labels import (
     QUESTIONS,
     describe_effect,
@@ -28,7 +36,7 @@ from ..actions.next_labels import (
 )
 from ..actions.verdict_pairs import read_verdicts
 from ..config.options import RowOptions
-from ..reports.label_screen import REASONS, AnswerKeys, reading_order, row_lines
+from ..reports.label_screen import REASONS, AnswerKeys, row_lines
 from ..store.workspace import Workspace
 from ..terminal import has_screen, say, say_json
 from .help import Command

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 
 from ...judges import OutputScale, Row
-from ...judges.metrics import QUERY_WORDS
 from ..terminal import visible
 
 HEADING = "── "
@@ -75,23 +73,12 @@ class AnswerKeys:
         return ["a number from 0 to 1, then Enter"]
 
 
-def reading_order(rows: Collection[Row]) -> tuple[str, ...]:
-    """Return the names of the texts in the order to read them, the same for all rows.
-
-    What was asked comes first, then what is to be judged, then a long source: a text that is shorter as a rule first.
-    """
-    names = dict.fromkeys(name for row in rows for name in row.inputs)
-    length = {name: median(len(row.inputs.get(name, "")) for row in rows) for name in names}
-    asked = {name for name in names if any(word in name.lower() for word in QUERY_WORDS)}
-    return tuple(sorted(names, key=lambda name: (name not in asked, length[name])))
-
-
 def row_lines(row: Row, order: Sequence[str], *, width: int, before: Row | None = None) -> list[str]:
     """Return a row's texts as lines, each under its name.
 
     Args:
         row: The row.
-        order: The names of the texts; see `reading_order`.
+        order: The names of the texts; see `label_queue.reading_order`.
         width: Columns of a line.
         before: The row that was read just before; a text that is the same there is said to be.
     """

@@ -50,6 +50,7 @@ def review_app(place: Path | Place, *, token: str, port: int, environment: Envir
         watching = asyncio.create_task(_keep_working(state, pool))
         yield
         watching.cancel()
+        state.works.stop()
         pool.shutdown()
         state.workspace.close()
 

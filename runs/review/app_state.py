@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import subprocess
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from pydantic import TypeAdapter
-
-from ...judges import InputError, JudgewrightError
+from ...judges import InputError
 from ...judges.files import DataReport
-from ...optimize.events import RowsSplit
-from ...optimize.holdout.ledger import MAX_LOOKS, LookRecord
-from ...optimize.holdout.look_counting import LookRequest, requested_look
-from ..actions.check_data import CheckOptions, RunPrice, check_file
+from ..actions.check_data import CheckOptions, RunPrice, price_of, tokens_model
+from ..actions.file_pages import names_of_check, names_of_tokens, report_of
 from ..actions.label import LabelSession
-from ..actions.row_pages import RowQuery, find_row_pages, make_row_pages, rows_to_read
+from ..actions.label_queue import without_row_ids
+from ..actions.row_pages import Kind, RowQuery, bytes_to_read, find_row_pages, make_row_pages
 from ..actions.run_summary import RunSummary, read_run
 from ..actions.run_table import RunLine
 from ..actions.work_jobs import start_worker
@@ -30,12 +26,13 @@ from ..config.place import Place
 from ..exports import ExportContext
 from ..store.jobs import Job, JobQueue
 from ..store.journal import RunRecord, get_run
-from ..store.ledger import HoldoutLedger
 from ..store.row_pages import RowPages
+from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
 from .kept import Kept
 from .offers import Offer
-from .prepare import asked_check, asked_rows, work_apart
+from .plan_pages import find_plan, keep_plan
+from .works import Works, WorkWanted
 
 if TYPE_CHECKING:
     from jinja2 import Environment as Templates
@@ -43,12 +40,19 @@ if TYPE_CHECKING:
 
 THREADS = 2
 """Threads that read: few and lasting, because each holds a connection to the database for as long as it lives."""
-READ_HERE = 5_000
-"""Rows up to which the server itself works out what is shown of them."""
 BYTES_HERE = 5_000_000
-"""The same of a file whose rows were not counted yet."""
-KEPT_LOOKS = 30
-"""Runs whose looks are kept in memory, those looked at last."""
+"""The size of data files up to which the server itself works out what is shown of their rows."""
+TITLES: Mapping[Kind, str] = {
+    "flips": "Comparing what both prompts said of each row",
+    "wrong": "Looking for the rows that the judge got wrong",
+    "slices": "Measuring the judge on each value of the column",
+    "compare": "Comparing two runs row by row",
+    "looks": "Counting who has looked at this run's sealed rows",
+    "queue": "Opening the queue",
+    "check": "Checking the data file",
+    "tokens": "Counting tokens",
+}
+"""What a visitor is told while it is worked out."""
 KEPT_LINES = 5_000
 """Lines of the table of runs."""
 KEPT_EXPORTS = 8
@@ -57,26 +61,23 @@ KEPT_SESSIONS = 4
 """Annotators at queues, each with the queue's rows."""
 
 
-class WorkWanted(Exception):
-    """There are too many rows for the server itself; a process of its own does the work, and then the page is made."""
-
-    def __init__(self, key: Hashable, what: str, asked: Mapping[str, Any]) -> None:
-        super().__init__(key)
-        self.key = key
-        self.what = what
-        self.asked = asked
-        """As JSON."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Looks:
     """The looks at a run's holdout, and what the next one would be."""
 
-    records: tuple[LookRecord, ...]
+    so_far: int
     left: int
     """Looks that are left for prompts tried against the one this run began with."""
     next_alpha: float
     """What the next of them would be tested at."""
+
+
+def is_large(path: Path) -> bool:
+    """Whether a data file is read by a process of its own."""
+    try:
+        return path.stat().st_size > BYTES_HERE
+    except OSError:
+        return False
 
 
 class AppState:
@@ -92,16 +93,12 @@ class AppState:
         """Where pages are made."""
         self.closing = False
         """Whether the server is about to stop, so that streams of events end."""
-        self.checks: dict[tuple[object, ...], tuple[DataReport, RunPrice | None]] = {}
-        """Data files that were checked lately."""
         self._templates = templates
         self.lines = Kept[RunLine](KEPT_LINES)
-        self.kept_looks = Kept[Looks | None](KEPT_LOOKS)
-        self.preparing: dict[Hashable, asyncio.Task[None]] = {}
+        self._records = Kept[RunRecord](KEPT_LINES)
+        self.works = Works({**environment.process_variables, **place.secrets})
         """What processes of their own are working out."""
-        self._made: dict[Hashable, Mapping[str, Any] | JudgewrightError] = {}
-        """What they have worked out, until a page takes it, or the error that they ended with."""
-        self.sessions = Kept[tuple[LabelSession, tuple[str, ...]]](KEPT_SESSIONS)
+        self.sessions = Kept[LabelSession](KEPT_SESSIONS)
         self.exports = Kept[ExportContext](KEPT_EXPORTS)
         self.offers = Kept[tuple[Offer, ...]](KEPT_EXPORTS)
         self.columns = Kept[tuple[str, ...]](KEPT_EXPORTS)
@@ -151,99 +148,109 @@ class AppState:
         return read_run(self.workspace, run_id)
 
     def record(self, run_id: str) -> RunRecord:
-        """Return what the workspace knows of a run, without its events.
+        """Return what the workspace knows of a run, without its events; of a queue without the ids of its rows.
 
         Raises:
             InputError: There is no such run.
         """
         if not self.workspace.exists:
             raise InputError(f"there is no run {run_id!r}: nothing was run here yet")
-        return get_run(self.workspace.database, run_id)
+        found = self.workspace.database.read("SELECT state, updated FROM run WHERE run_id = ?", (run_id,))
+        state, updated = found[0] if found else ("", "")
+        return self._record(run_id, state, updated)
+
+    def records(self) -> list[RunRecord]:
+        """Return every run in the order they were created, each as `record` does."""
+        if not self.workspace.exists:
+            return []
+        found = self.workspace.database.read("SELECT run_id, state, updated FROM run ORDER BY seq")
+        return [self._record(run_id, state, updated) for run_id, state, updated in found]
+
+    def _record(self, run_id: str, state: str, updated: str) -> RunRecord:
+        # Some configurations are long: they are read once, and not for every page.
+        return self._records.get(
+            (run_id, state, updated), lambda: without_row_ids(get_run(self.workspace.database, run_id))
+        )
 
     def looks(self, run: RunSummary) -> Looks | None:
-        """Count the looks at a run's holdout, those at other holdouts with its rows and measured prompts among them.
+        """Count the looks at a run's holdout; None where it has none yet, or too many rows while it is at work.
 
-        None where the run has no holdout yet.
+        Raises:
+            WorkWanted: It takes too long here.
         """
-        split = run.split
-        if split is None:
+        if run.split is None:
             return None
-        key = (run.run_id, run.before.version, self.seal_stamp())
-        return self.kept_looks.get(key, lambda: self._count_looks(run, split))
+        try:
+            return Looks(**self.rows("looks", run.run_id).head)
+        except WorkWanted:
+            if run.record.state == "running":
+                return None
+            raise
 
-    def _count_looks(self, run: RunSummary, split: RowsSplit) -> Looks:
-        holdout, ledger = split.seals["holdout"], HoldoutLedger(self.workspace.database)
-        request = LookRequest(holdout=holdout, run_id="", before=run.before.version, after="", purpose="gate", line="")
-        look = requested_look(ledger.history(), request)
-        left = max(0, MAX_LOOKS - look.number + 1)
-        return Looks(records=ledger.looks(holdout), left=left, next_alpha=look.alpha)
-
-    def rows(self, kind: Literal["flips", "wrong", "slices", "compare"], *names: str) -> RowPages:
+    def rows(self, kind: Kind, *names: str) -> RowPages:
         """Return what is shown of rows, of which a page reads what it needs; worked out now where it was not before.
 
         Raises:
             InputError: There are no such rows, or they have changed.
-            WorkWanted: It takes too long here; `prepare` does it.
+            WorkWanted: It takes too long here.
         """
         query = RowQuery(kind, names)
         with self._rows_lock:  # a second visitor waits for the first one's work rather than doing it again
-            found = find_row_pages(self.workspace, query)
-            if found is None:
-                if rows_to_read(self.workspace, query) > READ_HERE:
-                    raise WorkWanted(query, "rows", asked_rows(self.place, query))
-                make_row_pages(self.workspace, query)
-                found = find_row_pages(self.workspace, query)
+            found = find_row_pages(self.workspace, query, self.record)
+            if found is not None:
+                return found
+            if error := self.works.take_error(query):
+                raise error
+            if bytes_to_read(self.workspace, query) > BYTES_HERE:
+                asked = {**self.where, "kind": kind, "names": names}
+                raise WorkWanted(query, "rows", asked, TITLES[kind])
+            make_row_pages(self.workspace, query)
+            found = find_row_pages(self.workspace, query, self.record)
         if found is None:
             raise InputError("the rows changed while they were read", hint="look again")
         return found
 
     def check(self, path: Path, options: CheckOptions, environment: Environment) -> tuple[DataReport, RunPrice | None]:
-        """Check a data file.
+        """Check a data file, and compute what a run over it may cost.
 
         Raises:
             InputError: It cannot be read, or has no such columns.
-            WorkWanted: It takes too long here; `prepare` does it, and then it is here.
+            WorkWanted: It takes too long here.
         """
-        stat = path.stat()
-        if stat.st_size <= BYTES_HERE:
-            return check_file(path, options, registry=self.workspace.registry, environment=environment)
-        asked = asked_check(self.place, path, options)
-        key = (json.dumps(asked), stat.st_mtime_ns, stat.st_size)
-        if key not in self._made:
-            raise WorkWanted(key, "check", asked)
-        made = self._made.pop(key)
-        if isinstance(made, JudgewrightError):
-            raise made
-        return TypeAdapter(DataReport).validate_python(made["report"]), TypeAdapter(RunPrice | None).validate_python(
-            made["price"]
-        )
+        model = tokens_model(options.model, environment)
+        check = self.rows("check", *names_of_check(self.workspace, path, options))
+        tokens = self.rows("tokens", *names_of_tokens(path, options, model))
+        report = report_of(check.head, tokens.head)
+        return report, price_of(report, options, environment)
 
-    async def prepare(self, wanted: WorkWanted) -> None:
-        """Have work done by a process of its own; visitors who want the same wait for the same one."""
-        task = self.preparing.get(wanted.key)
-        if task is None:
-            task = asyncio.create_task(self._prepare(wanted))
-            self.preparing[wanted.key] = task
-            task.add_done_callback(lambda _: self.preparing.pop(wanted.key, None))
-        await asyncio.shield(task)
+    def plan(self, config: RunConfig, environment: Environment) -> RowPages:
+        """Plan a run.
+
+        Raises:
+            InputError: It could not start.
+            WorkWanted: It takes too long here.
+        """
+        key = ("plan", json.dumps(config.to_json()))
+        with self._rows_lock:
+            found = find_plan(self.workspace, config, environment)
+            if found is not None:
+                return found
+            if error := self.works.take_error(key):
+                raise error
+            if is_large(Path(config.data)):
+                origins = sorted(self.environment.commanded)
+                asked = {**self.where, "config": config.to_json(), "origins": origins}
+                raise WorkWanted(key, "plan", asked, "Planning the run")
+            keep_plan(self.workspace, config, environment)
+            found = find_plan(self.workspace, config, environment)
+        if found is None:
+            raise InputError("the rows changed while they were read", hint="look again")
+        return found
 
     @property
-    def _variables(self) -> Mapping[str, str]:
-        return {**self.environment.process_variables, **self.place.secrets}
-
-    async def _prepare(self, wanted: WorkWanted) -> None:
-        try:
-            made = await work_apart(wanted.what, wanted.asked, self._variables)
-        except JudgewrightError as error:
-            if wanted.what == "rows":
-                raise
-            made = error
-        if wanted.what != "rows":  # which it keeps itself
-            self._made[wanted.key] = made
-
-    def seal_stamp(self) -> int:
-        """Return what changes when rows are sealed, opened or looked at."""
-        return self.workspace.database.read("SELECT count(*) FROM ledger")[0][0] if self.workspace.exists else 0
+    def where(self) -> Mapping[str, str]:
+        """The workspace, as a process of its own is told it."""
+        return {"root": str(self.root), "address": str(self.place.address or "")}
 
     def writing(self) -> Workspace:
         """Open the workspace to write a decision; its lock is given back when it is closed."""

@@ -15,7 +15,6 @@ from ...optimize.word_diff import diff_prompts
 from ..actions.compare_runs import ComparedSide, parse_side
 from ..actions.row_pages import changes_of, flip_of
 from ..actions.run_table import RunLine
-from ..store.journal import list_runs
 from ..store.row_pages import Json
 from .app_state import AppState
 from .flip_pages import DIRECTIONS
@@ -96,7 +95,7 @@ def flips(state: AppState, request: Request) -> Response:
 
 
 def _offer(state: AppState, sides: list[ComparedSide]) -> Response:
-    found = list_runs(state.workspace.database)[::-1] if state.workspace.exists else ()
+    found = state.records()[::-1]
     lines = [line_of(state, info) for info in found[:OFFERED] if info.kind in ("bench", "optimize")]
     ticked = {side.run_id for side in sides}
     return HTMLResponse(

@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import getpass
-import tempfile
+import secrets
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from urllib.parse import urlencode
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
 from ...judges import InputError, OutputScale, WorkspaceError
 from ..actions.export_labels import export_labels, read_queues
+from ..actions.kept_queue import open_kept_queue
 from ..actions.label import LabelSession
-from ..actions.label_queue import FLIPS, KIND, create_queue, list_rows, read_rows_to_label
-from ..config.options import RowOptions
-from ..reports.label_screen import REASONS, AnswerKeys, reading_order
-from ..store.journal import RunRecord, list_runs
+from ..actions.label_queue import FLIPS, KIND
+from ..reports.label_screen import REASONS, AnswerKeys
+from ..store.journal import RunRecord
 from ..store.labels import LabelStore, counting_records
-from .app_state import AppState
+from ..store.row_pages import Json
+from .app_state import AppState, is_large
 from .data_files import DATA_ENDINGS, find_data_files, resolve_data_file
 from .forms import field_of
+from .make_queue import NewQueue, make_queue
 from .paged import Paged
 from .routes import Address
 from .uploads import FOLDER
+from .works import WorkWanted
 
 QUEUES_PER_PAGE = 30
 LONGEST = 50_000
@@ -66,7 +69,7 @@ class QueueLine:
 
 def queues(state: AppState, request: Request) -> Response:
     """List the queues, newest first, and offer to make one."""
-    found = list_runs(state.workspace.database)[::-1] if state.workspace.exists else ()
+    found = state.records()[::-1]
     page = Paged([info for info in found if info.kind == KIND], request.query_params.get("page", "1"), QUEUES_PER_PAGE)
     return HTMLResponse(
         state.render(
@@ -88,17 +91,27 @@ def make(state: AppState, request: Request) -> Response:
     second = field_of(request, "second") or "none"
     if second not in SHARES:
         raise InputError(f"a second annotator labels one of {', '.join(SHARES)}")
-    judge = field_of(request, "judge")
+    judge, annotator = field_of(request, "judge"), field_of(request, "annotator")
     if judge and judge not in state.workspace.registry.names():
         raise InputError(f"there is no judge {judge!r}")
-    again = field_of(request, "again") == "1"
-    reading = RowOptions().as_arguments()
-    dataset = read_rows_to_label(state.workspace.registry, path, reading, judge=judge or None)
-    config = list_rows(dataset, path=path, reading=reading, again=again, seed=int(time.time()) % 1_000_000)
-    config = replace(config, question=field_of(request, "question").strip()[:500], second=SHARES[second])
+    wanted = NewQueue(
+        data=str(path),
+        judge=judge,
+        again=field_of(request, "again") == "1",
+        question=field_of(request, "question").strip()[:500],
+        second=SHARES[second],
+        seed=int(time.time()) % 1_000_000,
+    )
+    if is_large(path):
+        asked = {**state.where, "queue": asdict(wanted)}
+
+        def first_row(made: Json) -> str:
+            return _address(str(made["run"]), annotator)
+
+        raise WorkWanted(secrets.token_hex(8), "queue", asked, "Making the queue", leads_on=first_row)
     with state.writing() as workspace:
-        run_id = create_queue(workspace, config)
-    return RedirectResponse(_address(run_id, field_of(request, "annotator")), 303)
+        run_id = make_queue(workspace, wanted)
+    return RedirectResponse(_address(run_id, annotator), 303)
 
 
 def row(state: AppState, request: Request) -> Response:
@@ -155,21 +168,35 @@ def answer(state: AppState, request: Request) -> Response:
 
 def download(state: AppState, request: Request) -> Response:
     """Send the labels beside the columns of their rows."""
-    run_id = state.record(request.path_params["run"]).run_id
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "labels.jsonl"
-        export_labels(read_queues(state.workspace, [run_id]), out, every=False)
-        named = {"content-disposition": f'attachment; filename="labels-{run_id}.jsonl"'}
-        return Response(out.read_bytes(), media_type="application/jsonl", headers=named)
+    run = state.record(request.path_params["run"])
+    labels = state.workspace.database.read("SELECT count(*), max(seq) FROM label WHERE queue = ?", (run.run_id,))[0]
+    folder = state.workspace.folder / "pages"
+    out = folder / f"labels-{run.run_id}-{labels[1]}.jsonl"
+    if not out.is_file():
+        for old in folder.glob(f"labels-{run.run_id}-*.jsonl"):
+            old.unlink(missing_ok=True)
+        if error := state.works.take_error(out):
+            raise error
+        _write_labels(state, run, out)
+    named = {"content-disposition": f'attachment; filename="labels-{run.run_id}.jsonl"'}
+    return FileResponse(out, media_type="application/jsonl", headers=named)
 
 
 def use(state: AppState, request: Request) -> Response:
     """Write the labels and their rows into the workspace, and lead to a run of them."""
-    run_id = state.record(request.path_params["run"]).run_id
-    out = state.root / FOLDER / f"labels-{run_id}.jsonl"
+    run = state.record(request.path_params["run"])
+    out = state.root / FOLDER / f"labels-{run.run_id}.jsonl"
+    there = f"/start?{urlencode({'data': f'{FOLDER}/{out.name}'})}"
+    _write_labels(state, run, out, lambda made: there)
+    return RedirectResponse(there, 303)
+
+
+def _write_labels(state: AppState, run: RunRecord, out: Path, leads_on: Callable[[Json], str] | None = None) -> None:
+    if is_large(Path(str(run.config.get("data", "")))):
+        asked = {**state.where, "run": run.run_id, "out": str(out)}
+        raise WorkWanted(out, "labels", asked, "Writing the labels", leads_on=leads_on)
     out.parent.mkdir(parents=True, exist_ok=True)
-    export_labels(read_queues(state.workspace, [run_id]), out, every=False)
-    return RedirectResponse(f"/start?{urlencode({'data': f'{FOLDER}/{out.name}'})}", 303)
+    export_labels(read_queues(state.workspace, [run.run_id]), out, every=False)
 
 
 def answers_of(scale: OutputScale) -> list[Answer]:
@@ -216,13 +243,13 @@ def _session(state: AppState, request: Request, annotator: str) -> tuple[LabelSe
     who = annotator.strip()[:200]
     if not who:
         raise InputError("who labels?", hint="say it on the page of queues")
-    run = state.record(request.path_params["run"])
+    run_id = state.record(request.path_params["run"]).run_id
+    kept = state.rows("queue", run_id)
 
-    def begin() -> tuple[LabelSession, tuple[str, ...]]:
-        session = LabelSession(state.workspace, run.run_id, who)
-        return session, reading_order(session.rows)
+    def begin() -> LabelSession:
+        return LabelSession(state.workspace, run_id, who, opened=open_kept_queue(state.workspace, run_id, kept))
 
-    return state.sessions.get((run.run_id, who), begin)
+    return state.sessions.get((run_id, who), begin), tuple(kept.head["order"])
 
 
 def _seconds(shown: str) -> float:
@@ -240,8 +267,8 @@ def _line(state: AppState, info: RunRecord) -> QueueLine:
         info=info,
         data=Path(str(info.config.get("data", ""))).name,
         question=str(info.config.get("question", "")),
-        design=str(info.config.get("design", {}).get("name", info.config.get("design", {}).get("kind", ""))),
-        rows=len(info.config.get("rows", ())),
+        design=str(info.config["design"].get("name", info.config["design"]["kind"])),
+        rows=info.config["rows"],
         labelled=len({r.row_id for r in counting_records(records) if r.action == "label"}),
         annotators=tuple(dict.fromkeys(record.annotator for record in records)),
     )
@@ -264,6 +291,6 @@ ADDRESSES = (
     Address("/label", make, "POST"),
     Address("/label/{run}", row),
     Address("/label/{run}", answer, "POST"),
-    Address("/label/{run}/labels", download),
+    Address("/label/{run}/labels", download, waits=True),
     Address("/label/{run}/use", use, "POST"),
 )

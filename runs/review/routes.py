@@ -9,16 +9,19 @@ from dataclasses import dataclass
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from ...judges import InputError, JudgewrightError
-from .app_state import AppState, WorkWanted
+from .app_state import AppState
 from .errors import place_of
 from .forms import read_form
+from .works import Work, WorkWanted
 
 MOST_QUERIES = 8
 """So often a page may ask for rows that have to be worked out first."""
+PATIENCE = 1.5
+"""Seconds that a visitor waits for such rows before a page says what is being done."""
 
 Page = Callable[[AppState, Request], Response]
 """What answers: a function that runs in a thread that reads; of a POST, `request.state.form` has the fields."""
@@ -34,11 +37,13 @@ class Address:
         path: As Starlette spells it, such as `/runs/{run}`.
         page: What answers.
         method: `GET` to look, `POST` to change something.
+        waits: Whether the answer is a file to keep, which no page that says what is being done can stand for.
     """
 
     path: str
     page: Page
     method: str = "GET"
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +72,7 @@ class Section:
 
 def route(address: Address | AsyncAddress, state: AppState, pool: Executor) -> Route:
     """Make a Starlette route of an address; whatever its page raises becomes a page that says so."""
-    answer = _on_loop(address.page, state) if isinstance(address, AsyncAddress) else _in_pool(address.page, state, pool)
+    answer = _on_loop(address.page, state) if isinstance(address, AsyncAddress) else _in_pool(address, state, pool)
     return Route(address.path, answer, methods=[address.method])
 
 
@@ -83,21 +88,39 @@ def _on_loop(page: AsyncPage, state: AppState) -> Callable[[Request], Awaitable[
     return answer
 
 
-def _in_pool(page: Page, state: AppState, pool: Executor) -> Callable[[Request], Awaitable[Response]]:
+def _in_pool(address: Address, state: AppState, pool: Executor) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
         request.state.form = await read_form(request) if request.method == "POST" else {}
         loop = asyncio.get_running_loop()
+        patient = address.waits or request.method == "POST" or _is_part(request)
         for _ in range(MOST_QUERIES):
-            made = await loop.run_in_executor(pool, _safely, page, state, request)
+            made = await loop.run_in_executor(pool, _safely, address.page, state, request)
             if isinstance(made, Response):
                 return made
-            try:
-                await state.prepare(made)
-            except JudgewrightError as error:
-                return _failed(state, error)
+            work = state.works.begin(made)
+            if made.leads_on:
+                return RedirectResponse(f"/work/{work.work_id}", 303)
+            if not await _ends(work, None if patient else PATIENCE):
+                return HTMLResponse(state.render("work.html", work=work, again=_address(request)), 202)
         return _failed(state, InputError("the rows changed while they were read", hint="look again"))
 
     return answer
+
+
+async def _ends(work: Work, seconds: float | None) -> bool:
+    """Wait for a work; tell whether it has ended."""
+    assert work.task is not None
+    await asyncio.wait([work.task], timeout=seconds)
+    return work.ended
+
+
+def _is_part(request: Request) -> bool:
+    """Whether our script asks, for a part of a page, rather than a person for a page."""
+    return request.headers.get("sec-fetch-dest", "document") == "empty"
+
+
+def _address(request: Request) -> str:
+    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
 
 
 def _safely(page: Page, state: AppState, request: Request) -> Response | WorkWanted:

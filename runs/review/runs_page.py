@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from ..actions.run_table import SORTED_BY, RunLine, TableQuery, choose_lines, describe_run
-from ..store.journal import RunRecord, list_runs
+from ..store.journal import RunRecord
 from .app_state import AppState
 from .paged import Paged
 from .routes import Address
@@ -19,7 +19,7 @@ OUTCOMES = ("accepted", "refused", "undecided", "not sent")
 
 def runs(state: AppState, request: Request) -> Response:
     """Show the runs, newest first unless the query says otherwise."""
-    found = list_runs(state.workspace.database)[::-1] if state.workspace.exists else ()
+    found = state.records()[::-1]
     query = read_query(request)
     number = request.query_params.get("page", "1")
     if query == TableQuery():

@@ -16,6 +16,7 @@ from . import (
     runs_page,
     start,
     watch,
+    work_pages,
 )
 from .routes import Section
 
@@ -29,5 +30,5 @@ SECTIONS: tuple[Section, ...] = (
     Section("Compare", "/compare", (*compare_pages.ADDRESSES, *flip_pages.ADDRESSES, *bench_pages.ADDRESSES)),
     Section("Label", "/label", label_pages.ADDRESSES),
     Section("Judges", "/judges", (*judge_pages.ADDRESSES, *handover_pages.ADDRESSES)),
-    Section("Jobs", "/jobs", job_pages.ADDRESSES),
+    Section("Jobs", "/jobs", (*job_pages.ADDRESSES, *work_pages.ADDRESSES)),
 )

@@ -12,20 +12,18 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from ...judges import JudgewrightError, Progress
+from ...judges import JudgewrightError
 from ...judges.files import KINDS, RawRoles
 from ...optimize import ObjectiveWords
 from ..actions.check_data import CheckOptions
 from ..actions.models import describe_models
-from ..actions.plan import Plan, plan_run
 from ..actions.read_objective import saved_slices
 from ..actions.reading_price import price_reading
 from ..actions.run_summary import RunSummary, read_run
 from ..actions.work_jobs import result_of
 from ..config.environment import SIMULATED, Environment
-from ..reports.plan_report import describe_detectable
 from ..store.jobs import Job
-from ..store.journal import list_runs
+from ..store.row_pages import Json
 from .app_state import AppState
 from .data_files import find_data_files
 from .routes import Address, AsyncAddress
@@ -34,8 +32,6 @@ from .start_form import COLUMNS, OTHER, StartForm, fitting_judges, form_fields
 from .stream import News, stream_news
 from .uploads import keep_upload
 
-KEPT_CHECKS = 8
-"""Checks of data files that are kept in memory."""
 READING = "Read the objective"
 """The title of the job in which the model reads an objective."""
 LOOKED_BACK = 30
@@ -62,14 +58,10 @@ def _planned(state: AppState, form: StartForm) -> Response:
     try:
         config = form.config(state)
         environment = _environment(state, *config.named_models)
-        planned = plan_run(state.workspace, config, environment, pilot=False, watch=_unwatched)
+        planned = state.plan(config, environment).head
     except JudgewrightError as error:
         return _page(state, form, problem=_words(error))
     return _page(state, form, planned=planned)
-
-
-def _unwatched(doing: str, progress: Progress) -> None:
-    """Take note of nothing: a plan asks no model."""
 
 
 def reading(state: AppState, request: Request) -> Response:
@@ -132,7 +124,7 @@ def _queue(state: AppState, form: StartForm, title: str, *, steps: int | None = 
     return RedirectResponse(f"/jobs/{job.job_id}", 303)
 
 
-def _page(state: AppState, form: StartForm, *, planned: Plan | None = None, problem: str = "") -> Response:
+def _page(state: AppState, form: StartForm, *, planned: Json | None = None, problem: str = "") -> Response:
     """Render the form with whatever is known by now."""
     models = [model for model in describe_models(_environment(state)) if model.named is not None]
     shown: dict[str, Any] = {"check": None, "check_problem": "", "judges": [], "price": None}
@@ -162,7 +154,6 @@ def _page(state: AppState, form: StartForm, *, planned: Plan | None = None, prob
         kinds=KINDS,
         reading=_reading(state, form) if form.objective else None,
         plan=planned,
-        shows=describe_detectable(planned.detectable, sum(planned.sizes.values()), command=False) if planned else [],
         measured=_measured(state, form) if planned else None,
         model_reading=_model_reading(state, form.asked),
         problem=problem,
@@ -180,9 +171,8 @@ def _words(error: JudgewrightError) -> str:
 
 
 def _checked(state: AppState, form: StartForm) -> dict[str, Any]:
-    """Check the data file, from memory where it is as it was; say which judges it fits."""
+    """Check the data file; say which judges it fits."""
     path = form.path(state)
-    stat = path.stat()
     # A judge that there is not is for the plan to complain of.
     prompt = form.prompt(state) if form.judge in state.workspace.registry.names() else None
     inputs = {name: form.columns.get(name, name) for name in prompt.inputs} if prompt else {}
@@ -195,26 +185,8 @@ def _checked(state: AppState, form: StartForm) -> dict[str, Any]:
         group=form.more.get("group"),
     )
     model = form.named_model or None
-    key = (
-        str(path),
-        stat.st_mtime_ns,
-        stat.st_size,
-        prompt and prompt.version,
-        model,
-        tuple(roles.inputs.items()),
-        roles.label,
-        roles.id,
-        roles.group,
-    )
-    found = state.checks.get(key)
-    if found is None:
-        options = CheckOptions(roles=roles, prompt=prompt, model=model)
-        environment = _environment(state, *([model] if model else []))
-        found = state.check(path, options, environment)
-        state.checks[key] = found
-        while len(state.checks) > KEPT_CHECKS:
-            state.checks.pop(next(iter(state.checks)))
-    report, price = found
+    options = CheckOptions(roles=roles, prompt=prompt, model=model)
+    report, price = state.check(path, options, _environment(state, *([model] if model else [])))
     return {"check": report, "price": price}
 
 
@@ -285,10 +257,8 @@ def _reading_price(state: AppState, form: StartForm) -> float | None:
 
 def _measured(state: AppState, form: StartForm) -> RunSummary | None:
     """Return the last run that took this judge on this data with this model as far as the slice and the loss."""
-    if not state.workspace.exists:
-        return None
     path, prompt = str(form.path(state)), form.prompt(state)
-    for record in list_runs(state.workspace.database)[::-1][:LOOKED_BACK]:
+    for record in state.records()[::-1][:LOOKED_BACK]:
         config: Mapping[str, Any] = record.config
         if record.kind != "optimize" or (config.get("data"), config.get("model")) != (path, form.named_model):
             continue

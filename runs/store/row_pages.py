@@ -11,7 +11,7 @@ import json
 import os
 import secrets
 import sqlite3
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, overload
@@ -106,6 +106,24 @@ class RowPages:
         with self.open() as connection:
             found = connection.execute("SELECT 1 FROM item WHERE row_id = ? LIMIT 1", (json.dumps(row_id),))
             return found.fetchone() is not None
+
+    def read(self, row_id: str) -> Json | None:
+        """Return one row; None where it is not among them."""
+        with self.open() as connection:
+            found = connection.execute("SELECT body FROM item WHERE row_id = ? LIMIT 1", (json.dumps(row_id),))
+            body = found.fetchone()
+        return json.loads(body[0]) if body else None
+
+    def count(self) -> int:
+        """Return how many rows there are."""
+        with self.open() as connection:
+            return connection.execute("SELECT coalesce(max(seq), 0) FROM item").fetchone()[0]
+
+    def ids(self) -> Iterator[str]:
+        """Yield the ids of the rows in their order, of which only as many are read as are taken."""
+        with self.open() as connection:
+            for (row_id,) in connection.execute("SELECT row_id FROM item ORDER BY seq"):
+                yield json.loads(row_id)
 
     def chosen(
         self, *, direction: str = "", error: str = "", inside: bool | None = None, cut: tuple[str, str] | None = None

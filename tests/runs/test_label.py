@@ -23,9 +23,10 @@ import pytest
 
 from judgewright.judges import BINARY, InputError, Row, load_dataset
 from judgewright.runs.actions.label import LabelSession, labels_of_queue
+from judgewright.runs.actions.label_queue import reading_order
 from judgewright.runs.cli import main
 from judgewright.runs.demo import write_demo_rows
-from judgewright.runs.reports.label_screen import HEADING, reading_order, row_lines
+from judgewright.runs.reports.label_screen import HEADING, row_lines
 from judgewright.runs.store import LabelStore, Workspace, get_run
 
 PATIENCE = 60.0

@@ -6,8 +6,10 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from httpx import Response
 from starlette.testclient import TestClient
 
 from judgewright.judges import JudgePrompt, Registry, load_dataset, split_dataset
@@ -134,6 +136,14 @@ def settled(root: Path, environment: Environment | None = None) -> Job:
         time.sleep(0.1)
     assert not queue.waiting()
     return queue.list()[-1]
+
+
+def when_done(client: TestClient, address: str, **asked: Any) -> Response:  # Any: what httpx takes
+    """Open a page; where a process of its own has to work something out first, come back until it has."""
+    until = time.monotonic() + SECONDS
+    while (answer := client.get(address, **asked)).status_code == 202 and time.monotonic() < until:
+        time.sleep(0.1)
+    return answer
 
 
 @pytest.fixture

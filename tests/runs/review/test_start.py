@@ -21,7 +21,7 @@ from judgewright.runs.review.stream import event
 from judgewright.runs.review.uploads import MAX_UPLOAD, safe_name
 from judgewright.runs.store import JobQueue, Workspace, list_runs
 
-from .conftest import ATTACK, OURS, settled, visit
+from .conftest import ATTACK, OURS, settled, visit, when_done
 
 HEADERS = {"origin": OURS, "sec-fetch-site": "same-origin"}
 OBJECTIVE = "Precision matters most. Do not lose more than 5 points of recall."
@@ -360,9 +360,9 @@ def test_a_large_file_is_checked_in_a_process_of_its_own_and_told_as_a_small_one
         return re.findall(r"<dt>(?:rows|labels|groups)</dt><dd>.*?</dd>", shown)
 
     small = desk.get("/start", params=form(data="data/small.jsonl")).text
-    large = desk.get("/start", params=form(data="data/large.jsonl")).text
+    large = when_done(desk, "/start", params=form(data="data/large.jsonl")).text
     assert len(facts(small)) == 3
     assert facts(large) == facts(small)
     assert re.findall("<dt>price.*?</dd>", large) == re.findall("<dt>price.*?</dd>", small)
-    wrong = desk.get("/start", params=form(data="data/wrong.jsonl"))
+    wrong = when_done(desk, "/start", params=form(data="data/wrong.jsonl"))
     assert (wrong.status_code, "perhaps" in wrong.text, 'role="alert"' in wrong.text) == (200, True, True)

@@ -18,10 +18,10 @@ from judgewright.optimize.events import JudgeMeasured
 from judgewright.optimize.holdout.row_fingerprints import RowFingerprints
 from judgewright.runs.actions import read_run
 from judgewright.runs.actions.label import LabelSession
-from judgewright.runs.actions.row_pages import RowQuery, find_row_pages, make_row_pages, rows_to_read
+from judgewright.runs.actions.row_pages import RowQuery, bytes_to_read, find_row_pages, make_row_pages
 from judgewright.runs.actions.run_rows import shown_rows
 from judgewright.runs.config import Environment
-from judgewright.runs.review.prepare import prepare
+from judgewright.runs.review.works import work_apart
 from judgewright.runs.store import HoldoutLedger, LabelStore, Workspace, counting_records
 
 from .conftest import OURS, Workbench, judged, visit
@@ -322,21 +322,21 @@ def test_a_benchmark_whose_file_changed_keeps_its_figures(writer: TestClient, be
 def test_many_rows_are_worked_out_in_a_process_of_their_own(bench_own: Workbench) -> None:
     """What it keeps is what the server would; a new entry of rows in the ledger makes it old."""
     query, lost = RowQuery("wrong", (bench_own.after,)), RowQuery("flips", (bench_own.after,))
-    variables = Environment().process_variables
+    variables, asked = Environment().process_variables, {"root": str(bench_own.root), "address": ""}
     with Workspace(bench_own.root) as place:
-        assert rows_to_read(place, query) > 500
+        assert bytes_to_read(place, query) > 50_000
         make_row_pages(place, query)
         here = find_row_pages(place, query)
         assert here is not None
         expected = here.head, list(here.chosen())
         shutil.rmtree(bench_own.root / ".judgewright" / "pages")
         assert find_row_pages(place, query) is None
-        asyncio.run(prepare(bench_own.root, query, variables))
+        asyncio.run(work_apart("rows", {**asked, "kind": query.kind, "names": query.names}, variables))
         found = find_row_pages(place, query)
         assert found is not None
         assert (found.head, list(found.chosen())) == expected
         with pytest.raises(InputError, match="not an optimization"):
-            asyncio.run(prepare(bench_own.root, lost, variables))
+            asyncio.run(work_apart("rows", {**asked, "kind": lost.kind, "names": lost.names}, variables))
         fresh = Dataset.of([Row(id="x", inputs={"text": "nobody saw this"})], labels=OutputScale(kind="binary"))
         rows = RowFingerprints.of(fresh)
         HoldoutLedger(place.database).remember("another", open=rows, sealed={})

@@ -1,0 +1,129 @@
+"""A queue of rows to label as the page reads it: kept in a file, of which each page reads the one row it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, overload
+
+from ...judges import Dataset, Row
+from ...optimize.holdout.row_fingerprints import row_keys
+from ..store.journal import get_run
+from ..store.row_pages import RowItem, RowPages
+from ..store.workspace import Workspace
+from .label import OpenedQueue
+from .label_queue import QueueConfig, reading_order
+from .listed_queue import LISTED
+
+
+def queue_items(config: QueueConfig, dataset: Dataset) -> tuple[dict[str, Any], list[RowItem]]:  # Any: JSON
+    """Return what is kept of a queue: its rows in the order in which they are drawn, and how their texts are read.
+
+    Args:
+        config: The queue's.
+        dataset: Its rows.
+    """
+    rows = {row.id: row for row in dataset.rows}
+    keys = dict(zip(rows, row_keys(dataset), strict=True))
+    probability: Mapping[str, float] = config.design.get("probability", {})
+    head: dict[str, Any] = {"order": reading_order(dataset.rows)}
+    if config.design.get("kind") == LISTED:
+        design = {name: value for name, value in config.design.items() if name != "probability"}
+        told = {name: getattr(config, name) for name in _TOLD}
+        head["config"] = told | {"design": design}
+    items = [
+        RowItem(
+            row_id=row_id,
+            body={
+                "inputs": dict(rows[row_id].inputs),
+                "group": rows[row_id].group,
+                "key": keys[row_id].hex(),
+                "probability": probability.get(row_id),
+            },
+        )
+        for row_id in config.rows
+    ]
+    return head, items
+
+
+_TOLD = ("data", "data_hash", "inputs", "reading", "scale", "question", "second")
+
+
+def open_kept_queue(workspace: Workspace, run_id: str, pages: RowPages) -> OpenedQueue:
+    """Return a queue whose rows are read one by one.
+
+    Args:
+        workspace: Where it is.
+        run_id: Its run.
+        pages: What was kept of it.
+    """
+    told = pages.head.get("config")
+    if told is None:  # which row comes next follows from all rows: the design has them, and no texts
+        config = QueueConfig.from_json(get_run(workspace.database, run_id).config)
+    else:
+        config = QueueConfig.from_json({**told, "rows": ()})
+        design = {**config.design, "probability": _Probability(pages)}
+        config = replace(config, rows=_Order(pages), design=design)
+    return OpenedQueue(config=config, rows=_Rows(pages), keys=_Keys(pages))
+
+
+class _Order(Sequence[str]):
+    """The ids of a queue's rows, of which only as many are read as are looked through."""
+
+    def __init__(self, pages: RowPages) -> None:
+        self._pages = pages
+
+    def __len__(self) -> int:
+        return self._pages.count()
+
+    def __iter__(self) -> Iterator[str]:
+        return self._pages.ids()
+
+    @overload
+    def __getitem__(self, key: int) -> str: ...
+
+    @overload
+    def __getitem__(self, key: slice) -> Sequence[str]: ...
+
+    def __getitem__(self, key: int | slice) -> str | Sequence[str]:
+        return tuple(self)[key]
+
+
+class _ByRow:
+    """What is kept of each row of a queue."""
+
+    def __init__(self, pages: RowPages) -> None:
+        self._pages = pages
+
+    def __len__(self) -> int:
+        return self._pages.count()
+
+    def __iter__(self) -> Iterator[str]:
+        return self._pages.ids()
+
+    def _body(self, row_id: str) -> Mapping[str, Any]:  # Any: JSON
+        body = self._pages.read(row_id)
+        if body is None:
+            raise KeyError(row_id)
+        return body
+
+
+class _Rows(_ByRow, Mapping[str, Row]):
+    def __getitem__(self, key: str) -> Row:
+        body = self._body(key)
+        return Row(id=key, inputs=body["inputs"], group=body["group"])
+
+
+class _Keys(_ByRow, Mapping[str, bytes]):
+    def __getitem__(self, key: str) -> bytes:
+        return bytes.fromhex(self._body(key)["key"])
+
+
+class _Probability(_ByRow, Mapping[str, float]):
+    """With which rows were drawn; of most nothing is said."""
+
+    def __getitem__(self, key: str) -> float:
+        said = self._body(key)["probability"]
+        if said is None:
+            raise KeyError(key)
+        return said

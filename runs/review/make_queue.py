@@ -1,0 +1,45 @@
+"""Making a queue of rows to label, as the page's form asks for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..actions.label_queue import create_queue, list_rows, only_rows, read_rows_to_label
+from ..actions.row_pages import keep_queue
+from ..config.options import RowOptions
+from ..store.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewQueue:
+    """What a person chose."""
+
+    data: str
+    """The file, with its whole path."""
+    judge: str
+    """Whose inputs and scale the rows have; empty for those that the file shows."""
+    again: bool
+    """Whether to ask about rows that have a label, too."""
+    question: str
+    second: float
+    """Share of the rows that a second annotator labels too."""
+    seed: int
+    """Draws the order."""
+
+
+def make_queue(workspace: Workspace, wanted: NewQueue) -> str:
+    """Enter the queue, keep its rows to be read one by one, and return the id of its run.
+
+    Raises:
+        InputError: There is no row to label, or no text to show.
+        DataError: The file cannot be read.
+        WorkspaceError: It cannot be entered or kept.
+    """
+    path, reading = Path(wanted.data), RowOptions().as_arguments()
+    dataset = read_rows_to_label(workspace.registry, path, reading, judge=wanted.judge or None)
+    config = list_rows(dataset, path=path, reading=reading, again=wanted.again, seed=wanted.seed)
+    config = replace(config, question=wanted.question, second=wanted.second)
+    run_id = create_queue(workspace, config)
+    keep_queue(workspace, run_id, config, only_rows(dataset, config.rows))
+    return run_id
