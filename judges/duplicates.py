@@ -10,8 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +30,8 @@ _BANDS, _BAND_WIDTH = 20, 5
 _AGREE = 65
 _CHUNK = 16_384
 """Shingles that are hashed at once."""
-_REFRESH = 64
+_PAIRS = 65_536
+"""Pairs that are compared at once."""
 # Chinese and Japanese put no spaces between words, so each character counts as one.
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+")
 
@@ -40,7 +40,6 @@ Indices = npt.NDArray[np.int64]
 _NOTHING: Hashes = np.empty(0, np.uint64)
 ASCII_WORDS = "".join(chr(i).lower() if chr(i).isalnum() or chr(i) == "_" else " " for i in range(128))
 """For `str.translate`: each ASCII letter in lower case, digits and the underscore as they are, a space for all else."""
-_NO_ROWS: Indices = np.empty(0, np.int64)
 
 
 class Clusters:
@@ -56,6 +55,13 @@ class Clusters:
             self._parent[position] = self._parent[self._parent[position]]
             position = self._parent[position]
         return position
+
+    def roots(self, positions: Indices) -> Indices:
+        """Return the position that stands for the set of each of some positions."""
+        parent = np.array(self._parent)
+        while not np.array_equal(above := parent[parent], parent):
+            parent = above
+        return parent[positions]
 
     def join(self, one: int, other: int) -> bool:
         """Make two sets one; say whether they were two."""
@@ -117,15 +123,23 @@ def _join_similar(
     """Join what is similar among some positions; whole rows find the candidates, what is compared decides."""
     if len(codes) < 2:
         return 0
-    joins = 0
-    signatures = _signatures(list(codes.values()), width)
-    shingles: dict[int, list[Hashes]] = {}
-    for one, other in _apart(_candidates(signatures), list(codes), clusters):
-        for position in (one, other):
-            if position not in shingles:
-                shingles[position] = [_shingles(words, width) for words in compared(position)]
-        if all(jaccard(a, b) >= SIMILAR for a, b in zip(shingles[one], shingles[other], strict=True)):
-            joins += clusters.join(one, other)
+    joins, positions = 0, np.fromiter(codes, np.int64, len(codes))
+    # One array of words is one text, which many rows share; it is held here, so that its number stays its own.
+    shingles: dict[int, tuple[Hashes, Hashes]] = {}
+
+    def shingles_of(words: Hashes) -> Hashes:
+        if id(words) not in shingles:
+            shingles[id(words)] = (words, _shingles(words, width))
+        return shingles[id(words)][1]
+
+    def similar(one: int, other: int) -> bool:
+        pairs = zip(compared(one), compared(other), strict=True)
+        return all(a is b or jaccard(shingles_of(a), shingles_of(b)) >= SIMILAR for a, b in pairs)
+
+    for pairs in _candidates(_signatures(list(codes.values()), width), positions, clusters):
+        for one, other in positions[pairs].tolist():
+            if clusters.find(one) != clusters.find(other) and similar(one, other):
+                joins += clusters.join(one, other)
     return joins
 
 
@@ -258,39 +272,42 @@ def _signatures_at_once(codes: Sequence[Hashes], width: int) -> Hashes:
     return lowest.T
 
 
-def _candidates(signatures: Hashes) -> Iterator[tuple[int, Indices]]:
-    """Yield each signature's index with the later ones that agree on a whole band, and on most of the rest."""
-    buckets: list[list[Indices]] = []
+def _candidates(signatures: Hashes, positions: Indices, clusters: Clusters) -> Iterator[Indices]:
+    """Yield pairs of signatures that agree on a whole band, and on most of the rest, as indices of shape (pairs, 2).
+
+    Pairs whose positions are in one cluster already are left out; clusters may grow between two turns.
+    """
+    short = signatures.astype(np.uint16)  # sixteen bits tell entries apart well enough to count the equal ones
     for band in range(_BANDS):
-        columns = np.ascontiguousarray(signatures[:, band * _BAND_WIDTH : (band + 1) * _BAND_WIDTH])
-        members: defaultdict[bytes, list[int]] = defaultdict(list)
-        keys = [line.tobytes() for line in columns]
-        for i, key in enumerate(keys):
-            members[key].append(i)
-        shared = {key: np.array(indices) for key, indices in members.items() if len(indices) > 1}
-        buckets.append([shared.get(key, _NO_ROWS) for key in keys])
-    # Sixteen bits tell entries apart well enough to count the equal ones.
-    short = signatures.astype(np.uint16)
-    for i in range(len(signatures)):
-        mates = []
-        for bucket in buckets:
-            indices = bucket[i]
-            if len(indices):
-                mates.append(indices[np.searchsorted(indices, i, side="right") :])
-        if mates:
-            later = np.unique(np.concatenate(mates))
-            yield i, later[(short[later] == short[i]).sum(axis=1) >= _AGREE]
+        columns = signatures[:, band * _BAND_WIDTH : (band + 1) * _BAND_WIDTH]
+        for pairs in _pairs_of_band(columns, positions, clusters):
+            equal = short[pairs[:, 0]] == short[pairs[:, 1]]
+            # A pair is looked at in the first band on which it agrees.
+            earlier = equal[:, : band * _BAND_WIDTH].reshape(len(pairs), band, _BAND_WIDTH).all(axis=2).any(axis=1)
+            yield pairs[(equal.sum(axis=1) >= _AGREE) & ~earlier]
 
 
-def _apart(
-    candidates: Iterable[tuple[int, Indices]], positions: Sequence[int], clusters: Clusters
-) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of positions that are not in one cluster yet, looking at the clusters as they grow."""
-    roots = np.empty(0, np.int64)
-    for turn, (i, mates) in enumerate(candidates):
-        if turn % _REFRESH == 0:
-            roots = np.array([clusters.find(position) for position in positions])
-        # Clusters only grow: what was together at the last refresh still is.
-        for j in mates[roots[mates] != roots[i]].tolist():
-            if clusters.find(positions[i]) != clusters.find(positions[j]):
-                yield positions[i], positions[j]
+def _pairs_of_band(columns: Hashes, positions: Indices, clusters: Clusters) -> Iterator[Indices]:
+    """Yield the pairs that agree on a band and are in different clusters, a bounded number at once."""
+    order = np.lexsort(columns.T)
+    sorted_columns = columns[order]
+    begins = np.concatenate([[True], (sorted_columns[1:] != sorted_columns[:-1]).any(axis=1)])
+    starts = np.flatnonzero(begins)
+    sizes = np.diff(np.append(starts, len(order)))
+    ends = np.repeat(starts + sizes, sizes)
+    place = np.flatnonzero(ends - np.arange(len(order)) > 1)  # those with a later fellow
+    while len(place):
+        roots = clusters.roots(positions[order])
+        lowest, highest = (np.repeat(edge.reduceat(roots, starts), sizes) for edge in (np.minimum, np.maximum))
+        place = place[lowest[place] != highest[place]]  # fellows that are in one cluster all are done with
+        total = np.cumsum(ends[place] - place - 1)
+        now = place[: max(int(np.searchsorted(total, _PAIRS, side="right")), 1)]
+        place = place[len(now) :]
+        mates = ends[now] - now - 1
+        one = np.repeat(now, mates)
+        # The first mate of each stands right behind it, the others follow.
+        other = one + 1 + np.arange(len(one)) - np.repeat(np.cumsum(mates) - mates, mates)
+        apart = roots[one] != roots[other]
+        for start in range(0, int(apart.sum()), _PAIRS):
+            chosen = np.flatnonzero(apart)[start : start + _PAIRS]
+            yield np.sort(np.stack([order[one[chosen]], order[other[chosen]]], axis=1), axis=1)

@@ -211,8 +211,5 @@ def _text_key(text: str, words: dict[str, tuple[bytes, int]]) -> tuple[bytes, in
 
 
 def _digest(parts: Iterable[bytes]) -> bytes:
-    digest = hashlib.blake2b(digest_size=_BYTES)
-    for part in parts:
-        digest.update(len(part).to_bytes(4, "big"))
-        digest.update(part)
-    return digest.digest()
+    body = b"".join([piece for part in parts for piece in (len(part).to_bytes(4, "big"), part)])
+    return hashlib.blake2b(body, digest_size=_BYTES).digest()
