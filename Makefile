@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: demo test quick coverage notebooks verify-exports check lint format types wheel docs clean
+.PHONY: demo test quick coverage notebooks verify-exports axe check lint format types wheel docs clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -60,6 +60,10 @@ notebooks: $(VENV)/.dev
 verify-exports: $(VENV)/.dev
 	$(BIN)/python tests/runs/exports/install_tools.py
 	$(BIN)/python -m pytest tests/runs/exports
+
+# What axe-core finds on every page with every rule, in both widths and colours; the suite tries a part of that.
+axe: $(VENV)/.dev
+	JUDGEWRIGHT_AXE_EVERY=1 $(BIN)/python -m pytest tests/runs/review/test_keyboard.py -k "axe or forgotten"
 
 check: lint types test
 

@@ -1,4 +1,4 @@
-"""Open every kind of page of a workspace on growing numbers of rows: server CPU and memory, and Chromium's time to load.
+"""Open every kind of page on growing numbers of rows: server CPU and memory, and Chromium's time to load.
 
     python benchmarks/page.py [--documents 290,2900,29000] [--chromium /usr/bin/chromium] [--keep DIR]
 
@@ -58,9 +58,8 @@ def make_runs(folder: Path, documents: int) -> dict[str, str]:
     if len(done.get("bench", ())) < 2:
         registry, judge = Registry(folder / "prompts"), Registry().get("groundedness")
         registry.keep(judge.edited(criteria=f"{judge.criteria}\nNumbers must match."), current=False)
-        for version in [prompt.version for prompt in registry.versions("groundedness")][
-            -2 + len(done.get("bench", ())) :
-        ]:
+        versions = [prompt.version for prompt in registry.versions("groundedness")]
+        for version in versions[len(done.get("bench", ())) - 2 :]:
             command(folder, "bench", f"groundedness@{version}", "rows.jsonl", "--model", "simulated")
     done = runs_of(folder)
     run, (before, after) = done["optimize"][-1], done["bench"][-2:]
@@ -179,7 +178,8 @@ def open_page(client: httpx.Client, page: Page | None, server: int, name: str, p
     if page is not None:
         page.goto(f"{client.base_url}{path}".replace("//", "/").replace("http:/", "http://"), wait_until="load")
     print(
-        f"  {name:<19} {status} first {own_first - own:5.0f} ms, aside {(ended_first - ended) / 1000:5.1f} s {most:4.0f} MB, "
+        f"  {name:<19} {status} first {own_first - own:5.0f} ms, "
+        f"aside {(ended_first - ended) / 1000:5.1f} s {most:4.0f} MB, "
         f"waited {waited:6.2f} s; again {again:4.0f} ms, peak {held:4.0f} MB; "
         f"in Chromium {time.perf_counter() - start:5.2f} s",
         flush=True,
@@ -195,7 +195,8 @@ def label(client: httpx.Client, server: int, origin: str) -> dict[str, Opened]:
     answer = there(client, client.post("/label", data=fields, headers=headers))
     took, made = time.perf_counter() - start, used(server)
     print(
-        f"  {'making a queue':<19} {answer.status_code} first {made[0] - own:5.0f} ms, aside {(made[1] - ended) / 1000:5.1f} s "
+        f"  {'making a queue':<19} {answer.status_code} first {made[0] - own:5.0f} ms, "
+        f"aside {(made[1] - ended) / 1000:5.1f} s "
         f"{aside.end():4.0f} MB, waited {took:6.2f} s",
         flush=True,
     )
@@ -237,7 +238,7 @@ def measure(folder: Path, pages: dict[str, str], chromium: str) -> dict[str, Ope
 
 
 def main() -> None:
-    """Make the runs, serve them, measure, for one number of documents after the other; compare the last and the first."""
+    """Make the runs, serve them and measure, for one number of documents after the other; compare last and first."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--documents", default="290,2900,29000")
     parser.add_argument("--chromium", default="/usr/bin/chromium")

@@ -1,48 +1,35 @@
-"""Every action of every page by the keyboard alone: Tab reaches it, one sees where one is, and the key does it."""
+"""Every page by keys alone, and what axe-core finds on it: Tab reaches all, one sees where one is, the key acts."""
 
 import os
-import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from urllib.parse import urlencode
+from pathlib import Path
 
 import pytest
 
-from judgewright.judges import Registry
-
-from .conftest import Workbench, settled, visit
-from .test_walk import CHROMIUM, FLAGS, open_page, serving, sync_api
-from .test_workbench import post
+from .conftest import Workbench
+from .every_page import PAGES, WORKING, Bench, every_page, page_of, pages_of_the_app
+from .test_walk import CHROMIUM, FLAGS, open_page, sync_api
 
 pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no Chromium on this machine: the browser's way is not walked")
-START = urlencode(
-    {"data": "rows.jsonl", "judge": "groundedness", "model": "simulated", "objective": "raise precision", "plan": "1"}
+AXE = Path(__file__).parent / "axe" / "axe.min.js"
+RULES = "{runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']}"
+CONTRAST = "{runOnly: {type: 'rule', values: ['color-contrast']}}"
+EVERY = bool(os.environ.get("JUDGEWRIGHT_AXE_EVERY"))
+"""Set by `make axe`: every rule in every look, and every line of a list."""
+LOOKS = (
+    (400, "light", RULES),
+    (1440, "dark", RULES if EVERY else CONTRAST),
+    *(((400, "dark", RULES), (1440, "light", RULES)) if EVERY else ()),
 )
-PAGES = (
-    "/",
-    "/runs/{run}",
-    "/runs/{run}/evidence",
-    "/runs/{run}/flips",
-    "/runs/{after}",
-    "/runs/{after}/rows?column=channel&value=print",
-    "/runs/{after}/slices?column=channel",
-    "/compare",
-    "/compare?run={before}&run={after}",
-    "/compare/flips?a={before}&b={after}",
-    "/judges",
-    "/judges/groundedness",
-    "/judges/groundedness/diff?from={first}&to={second}",
-    "/judges/groundedness/handover/{second}",
-    "/judges/groundedness/handover/{second}/mlflow",
-    "/judges/groundedness/handover/{second}/mlflow/push",
-    "/label",
-    "/label/{queue}?annotator=ann",
-    "/start",
-    "/start?{start}",
-    "/jobs",
-    "/jobs/{job}",
-    "/nothing/here",
-)
+"""Width, colours, and the rules that are tried."""
+THIN = """() => {
+  const seen = new Map();
+  for (const line of document.querySelectorAll('[data-item]')) {
+    seen.set(line.parentElement, (seen.get(line.parentElement) || 0) + 1);
+    if (seen.get(line.parentElement) > 2) line.remove();
+  }
+}"""
+"""Of a list's lines, which are alike, two stay."""
 WANTED = "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']"
 HOLD_BACK = """() => {
   window.pressed = 0;
@@ -87,50 +74,53 @@ STATE = """(number) => {
 }"""
 
 
-@dataclass(frozen=True)
-class Bench:
-    """A workspace that is served, and what the addresses of its pages name."""
-
-    link: str
-    names: dict[str, str]
-
-
 @pytest.fixture(scope="module")
 def bench(bench_made: Workbench, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    """A workspace with runs, benchmarks, a queue, a job and a registry; no test changes it."""
-    folder = tmp_path_factory.mktemp("keys")
-    made = replace(bench_made, root=folder / "work")
-    shutil.copytree(bench_made.root, made.root)
-    with visit(made.root) as client:
-        fields = {"data": "rows.jsonl", "judge": "groundedness", "model": "simulated", "objective": "raise precision"}
-        assert post(client, "/start/ask", **fields)[0] == 303
-        job = settled(made.root)
-    (folder / "tools.yaml").write_text("mlflow: {push: 'http://127.0.0.1:9', with: /nowhere/python}\n")
-    first, second = (prompt.version for prompt in Registry(made.root / "prompts").versions("groundedness")[:2])
-    names = {"run": made.run_id, "before": made.before, "after": made.after, "queue": made.queue, "job": job.job_id}
-    names |= {"first": first, "second": second, "start": START}
-    os.environ["JUDGEWRIGHT_MODELS"], before = str(folder / "models.yaml"), os.environ.get("JUDGEWRIGHT_MODELS")
-    try:
-        with serving(made.root) as link:
-            yield Bench(link=link, names=names)
-    finally:
-        if before is None:
-            del os.environ["JUDGEWRIGHT_MODELS"]
-        else:
-            os.environ["JUDGEWRIGHT_MODELS"] = before
+    """A workspace in which every page can be opened."""
+    with every_page(bench_made, tmp_path_factory.mktemp("keys")) as served:
+        yield served
 
 
 @pytest.fixture(scope="module")
-def tab(bench: Bench) -> Iterator["sync_api.Page"]:
-    """Somebody who has followed the link, in one browser for all pages."""
+def chromium() -> Iterator["sync_api.Browser"]:
+    """One browser for all pages."""
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        page = open_page(browser, [], viewport={"width": 1000, "height": 700})
-        page.goto(bench.link)
-        # What it tells while one types would take the place of what was walked.
-        page.route("**/start/reading", lambda route: route.abort())
-        yield page
+        yield browser
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def tab(bench: Bench, chromium: "sync_api.Browser") -> "sync_api.Page":
+    """Somebody who has followed the link."""
+    page = open_page(chromium, [], viewport={"width": 1000, "height": 700})
+    page.goto(bench.link)
+    # What it tells while one types would take the place of what was walked.
+    page.route("**/start/reading", lambda route: route.abort())
+    return page
+
+
+@pytest.fixture(scope="module")
+def audited(bench: Bench, chromium: "sync_api.Browser") -> "sync_api.Page":
+    """A visitor whose pages take in axe-core, which the page's own policy forbids, and stay as they are."""
+    page = open_page(chromium, [], bypass_csp=True)
+    page.goto(bench.link)
+    page.route("**/live*", lambda route: route.abort())
+    return page
+
+
+def findings(page: "sync_api.Page") -> list[str]:
+    """Return what axe-core finds in both widths and colours, and where the page is wider than the window."""
+    page.add_script_tag(path=AXE)
+    found: list[str] = []
+    for width, colours, rules in LOOKS:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=colours, reduced_motion="reduce")
+        for one in page.evaluate(f"axe.run({rules})")["violations"]:
+            found.append(f"{width} {colours}: {one['id']}: {one['nodes'][0]['html'][:200]}")
+        if (wide := page.evaluate("document.documentElement.scrollWidth - window.innerWidth")) > 0:
+            found.append(f"{width}: {wide} pixels too wide")
+    return found
 
 
 def walk(page: "sync_api.Page") -> list[dict[str, str | bool]]:
@@ -177,7 +167,7 @@ def test_every_button_link_and_field_is_reached_seen_and_works_by_key(
     path: str, bench: Bench, tab: "sync_api.Page"
 ) -> None:
     """Also what is folded. Of a list's lines, which are alike, the first is tried; the navigation is on one page."""
-    tab.goto(bench.link.partition("/?")[0] + path.format(**bench.names))
+    tab.goto(bench.address(path))
     found = walk(tab)
     assert tab.evaluate(UNREACHED) == []
     assert [place["html"] for place in found if not place["outlined"]] == []
@@ -185,3 +175,33 @@ def test_every_button_link_and_field_is_reached_seen_and_works_by_key(
     tab.evaluate(HOLD_BACK)
     tried = [place for place in found if not place["again"] and (path == "/" or not place["everywhere"])]
     assert [place["html"] for place in tried if not acts(tab, place)] == []
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_axe_finds_nothing_on_any_page(path: str, bench: Bench, audited: "sync_api.Page") -> None:
+    """With every fold open, on a phone and on a desk, light and dark."""
+    audited.goto(bench.address(path))
+    if not EVERY:
+        audited.evaluate(THIN)
+    audited.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    audited.wait_for_function(LOADED)
+    assert findings(audited) == []
+
+
+def test_axe_finds_nothing_where_one_waits(bench: Bench, audited: "sync_api.Page") -> None:
+    """A large file is read by a process of its own, and the page says so."""
+    audited.goto(bench.address("/label"))
+    audited.select_option("select[name=data]", bench.large)
+    audited.click("text=Make the queue and begin")
+    audited.wait_for_url("**/work/*")
+    assert audited.inner_text("h1") == "One moment"
+    assert findings(audited) == []
+    audited.unroute("**/live*")
+    audited.goto(audited.url)
+    audited.wait_for_url("**/label/*annotator=*")
+    assert findings(audited) == []
+
+
+def test_no_page_is_forgotten() -> None:
+    """The pages that are tried here are those that the application has."""
+    assert {page_of(path) for path in PAGES} - {None} == pages_of_the_app() - {WORKING}

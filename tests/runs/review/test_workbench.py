@@ -17,7 +17,9 @@ from judgewright.judges.reliability import read_audit
 from judgewright.optimize.events import JudgeMeasured
 from judgewright.optimize.holdout.row_fingerprints import RowFingerprints
 from judgewright.runs.actions import read_run
-from judgewright.runs.actions.label import LabelSession
+from judgewright.runs.actions.kept_queue import open_kept_queue
+from judgewright.runs.actions.label import LabelSession, open_rows
+from judgewright.runs.actions.label_queue import reading_order
 from judgewright.runs.actions.row_pages import RowQuery, bytes_to_read, find_row_pages, make_row_pages
 from judgewright.runs.actions.run_rows import shown_rows
 from judgewright.runs.config import Environment
@@ -343,6 +345,35 @@ def test_many_rows_are_worked_out_in_a_process_of_their_own(bench_own: Workbench
         assert find_row_pages(place, query) is None
         make_row_pages(place, query)
         assert find_row_pages(place, query) is not None
+
+
+def test_a_queue_that_is_read_row_by_row_is_the_one_that_is_read_whole(bench_own: Workbench) -> None:
+    """The same rows in the same order, each with the key it is known by; two annotators, and what one takes back."""
+    query = RowQuery("queue", (bench_own.queue,))
+    with Workspace(bench_own.root) as place:
+        make_row_pages(place, query)
+        pages = find_row_pages(place, query)
+        assert pages is not None
+        opened, whole = open_kept_queue(place, bench_own.queue, pages), open_rows(place, bench_own.queue)
+        assert list(opened.config.rows) == list(whole.config.rows)
+        assert {name: opened.keys[name] for name in opened.keys} == whole.keys
+        assert all(opened.rows[name].inputs == row.inputs for name, row in whole.rows.items())
+        assert (len(opened.rows), opened.config.label_scale) == (len(whole.rows), whole.config.label_scale)
+        assert pages.head["order"] == list(reading_order(whole.rows.values()))
+        kept, read = (LabelSession(place, bench_own.queue, "ann", opened=one) for one in (opened, whole))
+        while (row := kept.next()) is not None:
+            again = read.next()
+            assert again is not None
+            assert (row.id, row.group, kept.progress()) == (again.id, again.group, read.progress())
+            assert kept.label(1.0, seconds=1.0)
+        assert read.next() is None
+        assert kept.undo()
+        assert kept.progress() == read.progress()
+        with pytest.raises(KeyError):
+            opened.rows["nobody"]
+        path = Path(whole.config.data)
+        path.write_text(path.read_text(encoding="utf-8").replace("source", "sauce", 1), encoding="utf-8")
+        assert find_row_pages(place, query) is None
 
 
 @with_browser
