@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING
 
 from ...judges.reliability import CHURN
 from ..actions.gate_decision import OF_HOLDOUT
-from ..actions.pilot import MinimumDetectableEffect
+from ..actions.pilot import ASSUMED_SKILL, MinimumDetectableEffect
 
 if TYPE_CHECKING:
     from ...optimize.holdout.floors import FloorNeed
     from ...optimize.holdout.power import GuardNeed
 
 
-def describe_detectable(effect: MinimumDetectableEffect, rows: int, *, command: bool = True) -> list[str]:
+def describe_detectable(effect: MinimumDetectableEffect, rows: int) -> list[str]:
     """Return a heading and, indented, what the gate could show with the holdout that there is.
 
     Args:
         effect: The smallest gain, and what guards and floors want.
         rows: All rows of the data file.
-        command: Whether to name the command that draws rows to label.
     """
     basis = f"{effect.rows:,} holdout rows in {effect.groups:,} groups, look {effect.look}, alpha {effect.alpha:.4f}"
     lines = [f"The smallest gain of {effect.metric} that the gate shows with 80 % power ({basis})"]
@@ -34,13 +33,53 @@ def describe_detectable(effect: MinimumDetectableEffect, rows: int, *, command: 
             lines.append(f"  {100 * effect.at_assumed:.1f} points {assumed}")
     lines += [f"  {describe_need(need, effect.rows)}" for need in effect.guards]
     more, shown = _describe_more_labels(effect, rows)
-    named = f":  judgewright label --rows FILE --next {more}" if command else ""
-    lines.append(f"  about {more:,} more labels {shown}{named}")
+    lines.append(f"  about {more:,} more labels {shown}:  judgewright label --rows FILE --next {more}")
     lines += [f"  {describe_floor_need(floor, effect.rows)}" for floor in effect.floors]
     churn = effect.churn
     shown = "not known" if churn.value is None else f"{churn.value:.0%}"
     interval = "" if churn.low is None or churn.high is None else f" (95 % {churn.low:.0%} .. {churn.high:.0%})"
     return [*lines, f"  churn {shown}{interval}: {effect.basis}"]
+
+
+def detectable_in_words(effect: MinimumDetectableEffect, rows: int) -> list[str]:
+    """Return the same as sentences for people who know no option of the command; what it comes to is the first."""
+    if effect.size is None:
+        sentences = [f"Which gain of {effect.metric} the gate could show is not known: {effect.reason}."]
+    else:
+        sentences = [
+            f"Four times in five the gate would notice that {effect.metric} rose by {100 * effect.size:.1f} points or "
+            "more; a smaller gain is likely to stay undecided."
+        ]
+    before = f" They have been looked at {effect.look - 1} times, so the test is stricter now." * (effect.look > 1)
+    sentences.append(f"It tests on {effect.rows:,} sealed rows in {effect.groups:,} groups.{before}")
+    for need in effect.guards:
+        if need.rows is None or need.rows_at_half is None:
+            sentences.append(f"{need.metric.capitalize()} is not expected to move.")
+            continue
+        enough = "There are enough" if effect.rows >= need.rows else "There are too few"
+        sentences.append(
+            f"To be sure that {need.metric} falls by at most {100 * need.margin:g} points it needs about {need.rows:,} "
+            f"sealed rows if {need.metric} does not fall, and {need.rows_at_half:,} if it falls by half of that. "
+            f"{enough}."
+        )
+    for floor in effect.floors:
+        if floor.rows is None:
+            sentences.append(f"The judge is below {floor.floor:g} of {floor.metric} now, and must first rise above it.")
+        else:
+            enough = "There are enough" if effect.rows >= floor.rows else "There are too few"
+            sentences.append(
+                f"To be sure that {floor.metric} is {floor.floor:g} or more it needs about {floor.rows:,} sealed rows. "
+                f"{enough}."
+            )
+    more, shown = _describe_more_labels(effect, rows)
+    sentences.append(f"About {more:,} more labels {shown}.")
+    if effect.high is None:
+        known = f"Nothing is measured yet: this takes a judge that is right about {ASSUMED_SKILL:.0%} of the time"
+    else:
+        known = f"This rests on what was measured ({effect.basis})"
+    share = "an unknown share" if effect.churn.value is None else f"{effect.churn.value:.0%}"
+    sentences.append(f"{known}, and a new wording that mends {share} of its errors and makes as many new ones.")
+    return sentences
 
 
 def _describe_more_labels(effect: MinimumDetectableEffect, rows: int) -> tuple[int, str]:

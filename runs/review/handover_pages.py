@@ -49,7 +49,7 @@ def tool(state: AppState, request: Request) -> Response:
             loads=target.check is not None and bool(entry.program or not target.requires),
             registry=hide_password(entry.registry) if entry.registry and target.push else "",
             tools_file=str(state.environment.tools),
-            example=EXAMPLE,
+            example=EXAMPLE.replace("mlflow", target.name),
             last=_last_jobs(state, context, target),
             **shown,
         )

@@ -12,7 +12,7 @@ from ...judges import Progress
 from ..actions.plan import Plan, Span, plan_run
 from ..actions.read_objective import saved_slices
 from ..config.environment import Environment
-from ..reports.plan_report import describe_detectable
+from ..reports.plan_report import detectable_in_words
 from ..store.row_pages import RowPages, read_row_pages, write_row_pages
 from ..store.run_config import RunConfig
 from ..store.sides import SIDES_FILE
@@ -57,7 +57,7 @@ def shown_plan(planned: Plan) -> dict[str, Any]:  # Any: JSON
         "money": _span(planned.money),
         "reason": planned.money.reason,
         "budget": planned.budget.note,
-        "shows": describe_detectable(planned.detectable, sum(planned.sizes.values()), command=False),
+        "shows": detectable_in_words(planned.detectable, sum(planned.sizes.values())),
         "sizes": planned.sizes,
         "lines": [
             {"what": x.what, "who": x.who, "calls": x.calls, "tokens_in": x.tokens_in, "tokens_out": x.tokens_out}

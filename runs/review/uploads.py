@@ -8,6 +8,7 @@ import os
 import re
 import secrets
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -23,6 +24,8 @@ FOLDER = "data"
 MAX_UPLOAD = 200_000_000
 """Bytes of an upload, and of what it holds where it is packed."""
 _MAX_HEAD = 8_000
+_ROWS_AT_ONCE = 16
+"""Rows of a Parquet file that are unpacked together to see how large they are."""
 _BOUNDARY = re.compile(r'multipart/form-data;.*\bboundary="?([0-9A-Za-z\'()+_,./:=?-]{1,70})"?', re.IGNORECASE)
 _FILE_NAME = re.compile(r'content-disposition:[^\r\n]*\bname="data"[^\r\n]*\bfilename="((?:[^"\\\r\n]|\\.)*)"', re.I)
 
@@ -66,7 +69,7 @@ async def keep_upload(root: Path, request: Request) -> str:
         with draft.open("xb") as file:
             name, digest = await _receive(request, b"\r\n--" + match[1].encode(), file)
             os.fsync(file.fileno())
-        if name.endswith(".gz"):
+        if name.lower().endswith((".gz", ".parquet")):
             await run_in_threadpool(_refuse_what_swells, draft)
         return _place(draft, folder, name, digest)
     finally:
@@ -112,14 +115,42 @@ async def _receive(request: Request, boundary: bytes, file: BinaryIO) -> tuple[s
 def _refuse_what_swells(packed: Path) -> None:
     """Unpack a file without keeping any of it, as far as it may go."""
     size = 0
+    for piece in _unpacked(packed):
+        size += piece
+        if size > MAX_UPLOAD:
+            raise HTTPException(413, f"a file of more than {MAX_UPLOAD:,} bytes unpacked is not taken")
+
+
+def _unpacked(packed: Path) -> Iterator[int]:
+    """Yield the sizes of a packed file's pieces; of a damaged one as far as it goes, as its check says what is wrong."""
+    with packed.open("rb") as file:
+        is_parquet = file.read(4) == b"PAR1"
+    if is_parquet:
+        yield from _parquet_sizes(packed)
+        return
     try:
         with gzip.open(packed) as file:
             while chunk := file.read(1_000_000):
-                size += len(chunk)
-                if size > MAX_UPLOAD:
-                    raise HTTPException(413, f"a file of more than {MAX_UPLOAD:,} bytes unpacked is not taken")
+                yield len(chunk)
     except (EOFError, OSError, zlib.error):
-        return  # damaged: the check of its rows says so
+        return
+
+
+def _parquet_sizes(packed: Path) -> Iterator[int]:
+    """Yield the sizes of a few rows at once as they will be read: a text that stands once in the file may be in all."""
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        with pyarrow.parquet.ParquetFile(packed) as file:
+            metadata = file.metadata
+            told = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+            if told > MAX_UPLOAD:
+                yield told
+            for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE):
+                yield batch.nbytes
+    except (pyarrow.ArrowException, OSError):
+        return
 
 
 def _place(draft: Path, folder: Path, name: str, digest: str) -> str:

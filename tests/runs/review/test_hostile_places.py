@@ -10,6 +10,8 @@ import re
 import sqlite3
 from pathlib import Path
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 from starlette.types import Message, Scope
 
@@ -189,3 +191,20 @@ def test_a_packed_upload_takes_no_more_room_than_a_plain_one(made: Made, tmp_pat
     assert answer.status_code == 413
     assert "unpacked" in answer.text
     assert list((tmp_path / "work" / "data").iterdir()) == []
+
+
+def test_a_parquet_upload_takes_no_more_room_than_a_plain_one(tmp_path: Path) -> None:
+    """A text that stands once in the file and in every row is counted as often as it will be read."""
+    column = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 2_100, pyarrow.int32()), ["x" * 100_000])
+    small = pyarrow.table({"source": column.slice(0, 4), "label": [0, 1, 0, 1]})
+    large = pyarrow.table({"source": column, "label": [0] * len(column)})
+    (tmp_path / "work").mkdir()
+    statuses: list[int] = []
+    with visit(tmp_path / "work") as desk:
+        for name, table in (("small", small), ("large", large)):
+            pyarrow.parquet.write_table(table, tmp_path / name)
+            files = {"data": (f"{name}.parquet", (tmp_path / name).read_bytes())}
+            statuses.append(desk.post("/start/upload", files=files, headers=HEADERS).status_code)
+    assert statuses == [303, 413]
+    assert (tmp_path / "large").stat().st_size < MAX_UPLOAD // 100
+    assert [path.name for path in (tmp_path / "work" / "data").iterdir()] == ["small.parquet"]
