@@ -5,7 +5,7 @@ from .columns import WORDS, Draft, Roles, near_names, read_grade, read_table, wo
 from .problems import Problems
 from .raw_rows import RawRoles, RawRows, infer_raw_scale, judge_inputs, read_raw_rows
 from .reading import load_dataset
-from .records import Cell, kind_of, name_of, read_records, unit_of
+from .records import Cell, kind_of, name_of, parquet_sizes, read_records, unit_of
 from .rows_in_memory import RowsInMemory, RowSource, rows_in_memory
 from .small_file import read_small, read_small_text
 from .suspicious import SUSPICIONS, find_suspicions
@@ -50,6 +50,7 @@ __all__ = [
     "load_verdicts",
     "name_of",
     "near_names",
+    "parquet_sizes",
     "parse_grade_map",
     "read_audit",
     "read_grade",

@@ -27,6 +27,8 @@ from .rows_in_memory import RowsInMemory, RowSource
 Cell = str | int | float | bool | None
 """One value of a record; lists stand as JSON text."""
 
+_MEASURED_AT_ONCE = 16
+"""Rows of a Parquet file that are unpacked together to see how large they are."""
 FORMATS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 _FIELD_LIMIT = 2**31 - 1
 _FOREIGN_HEADS = {
@@ -256,6 +258,22 @@ def _parquet(path: Path, problems: Problems) -> Iterator[Record]:
                     yield from _flat(value, at, problems)
     except pyarrow.ArrowException as error:
         raise DataError(f"{path}: not a readable Parquet file ({str(error).splitlines()[0]})") from None
+
+
+def parquet_sizes(path: Path) -> Iterator[int]:
+    """Yield the bytes of a few rows at once as they will be read: a text that stands once in the file may be in all.
+
+    Of a damaged file as far as it goes.
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=_MEASURED_AT_ONCE):
+                yield batch.nbytes
+    except (pyarrow.ArrowException, OSError):
+        return
 
 
 def parse_strictly(text: str) -> Any:  # Any: JSON

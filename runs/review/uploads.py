@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
 from ...judges import InputError
+from ...judges.files import parquet_sizes
 from .data_files import DATA_ENDINGS
 
 FOLDER = "data"
@@ -24,8 +25,6 @@ FOLDER = "data"
 MAX_UPLOAD = 200_000_000
 """Bytes of an upload, and of what it holds where it is packed."""
 _MAX_HEAD = 8_000
-_ROWS_AT_ONCE = 16
-"""Rows of a Parquet file that are unpacked together to see how large they are."""
 _BOUNDARY = re.compile(r'multipart/form-data;.*\bboundary="?([0-9A-Za-z\'()+_,./:=?-]{1,70})"?', re.IGNORECASE)
 _FILE_NAME = re.compile(r'content-disposition:[^\r\n]*\bname="data"[^\r\n]*\bfilename="((?:[^"\\\r\n]|\\.)*)"', re.I)
 
@@ -122,34 +121,17 @@ def _refuse_what_swells(packed: Path) -> None:
 
 
 def _unpacked(packed: Path) -> Iterator[int]:
-    """Yield the sizes of a packed file's pieces; of a damaged one as far as it goes, as its check says what is wrong."""
+    """Yield the sizes of a packed file's pieces; of a damaged one as far as it goes: its check says what is wrong."""
     with packed.open("rb") as file:
         is_parquet = file.read(4) == b"PAR1"
     if is_parquet:
-        yield from _parquet_sizes(packed)
+        yield from parquet_sizes(packed)
         return
     try:
         with gzip.open(packed) as file:
             while chunk := file.read(1_000_000):
                 yield len(chunk)
     except (EOFError, OSError, zlib.error):
-        return
-
-
-def _parquet_sizes(packed: Path) -> Iterator[int]:
-    """Yield the sizes of a few rows at once as they will be read: a text that stands once in the file may be in all."""
-    import pyarrow
-    import pyarrow.parquet
-
-    try:
-        with pyarrow.parquet.ParquetFile(packed) as file:
-            metadata = file.metadata
-            told = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
-            if told > MAX_UPLOAD:
-                yield told
-            for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE):
-                yield batch.nbytes
-    except (pyarrow.ArrowException, OSError):
         return
 
 
