@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cache, cached_property
 from typing import Any, Generic, TypeVar
 
 from ...judges import (
@@ -107,7 +107,13 @@ class RunSummary:
     record: RunRecord
     events: tuple[Event, ...]
     """As the journal has them."""
-    calls: CallSummary
+    count_calls: Callable[[], CallSummary] = field(compare=False, repr=False)
+    """Counts its calls; of many it takes a while, so that this is done where they are asked for."""
+
+    @property
+    def calls(self) -> CallSummary:
+        """The run's calls, those of earlier sessions included."""
+        return self.count_calls()
 
     def _all(self, cls: type[E]) -> tuple[E, ...]:
         return tuple(read_as(cls, event.payload) for event in self.events if event.kind == cls.kind)
@@ -312,7 +318,7 @@ def read_run(workspace: Workspace, run_id: str) -> RunSummary:
     return RunSummary(
         record=record,
         events=RunJournal(workspace.database, record.run_id).events(),
-        calls=CallStore(workspace.database, record.run_id).summary(),
+        count_calls=cache(CallStore(workspace.database, record.run_id).summary),
     )
 
 

@@ -6,7 +6,7 @@ import json
 import subprocess
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from ..actions.work_jobs import start_worker
 from ..config.environment import Environment
 from ..config.place import Place
 from ..exports import ExportContext
+from ..store.calls import CallSummary
 from ..store.jobs import Job, JobQueue
 from ..store.journal import RunRecord, get_run
 from ..store.row_pages import RowPages
@@ -96,6 +97,7 @@ class AppState:
         self._templates = templates
         self.lines = Kept[RunLine](KEPT_LINES)
         self._records = Kept[RunRecord](KEPT_LINES)
+        self._calls = Kept[CallSummary](KEPT_LINES)
         self.works = Works({**environment.process_variables, **place.secrets})
         """What processes of their own are working out."""
         self.sessions = Kept[LabelSession](KEPT_SESSIONS)
@@ -145,7 +147,11 @@ class AppState:
             InputError: There is no such run.
             WorkspaceError: Its journal was edited, or cannot be read.
         """
-        return read_run(self.workspace, run_id)
+        run = read_run(self.workspace, run_id)
+        if run.record.state == "running":
+            return run
+        key = (run.run_id, run.record.state, run.record.updated)
+        return replace(run, count_calls=lambda: self._calls.get(key, run.count_calls))
 
     def record(self, run_id: str) -> RunRecord:
         """Return what the workspace knows of a run, without its events; of a queue without the ids of its rows.
