@@ -271,7 +271,10 @@ def parquet_sizes(path: Path) -> Iterator[int]:
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
             for batch in file.iter_batches(batch_size=_MEASURED_AT_ONCE):
-                yield batch.nbytes
+                for column in batch.columns:
+                    # A dictionary holds each text once, where reading it makes one for every row.
+                    coded = pyarrow.types.is_dictionary(column.type)
+                    yield (column.dictionary_decode() if coded else column).nbytes
     except (pyarrow.ArrowException, OSError):
         return
 
