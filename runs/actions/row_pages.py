@@ -269,7 +269,8 @@ def _stamp(workspace: Workspace, query: RowQuery, record: ReadRun | None = None)
     for run_id in query.runs:
         run = record(run_id) if record else get_run(workspace.database, run_id)
         told.append(run.run_id)
-        if query.kind != "queue":  # the state of a queue says how far people are, and nothing of its rows
+        # How far people are in a queue says nothing of its rows, and a run at work has the holdout that it was given.
+        if query.kind not in ("queue", "looks"):
             told += [run.state, run.updated, read(_EVENTS, (run.run_id,))[0][0]]
         told += [_stat(path) for path in _files_of(run)]
     if query.kind != "queue":

@@ -24,9 +24,9 @@ from judgewright.runs.actions.row_pages import RowQuery, bytes_to_read, find_row
 from judgewright.runs.actions.run_rows import shown_rows
 from judgewright.runs.config import Environment
 from judgewright.runs.review.works import work_apart
-from judgewright.runs.store import HoldoutLedger, LabelStore, Workspace, counting_records
+from judgewright.runs.store import HoldoutLedger, LabelStore, Workspace, counting_records, set_state
 
-from .conftest import OURS, Workbench, judged, visit
+from .conftest import OURS, Made, Workbench, judged, visit
 from .test_pages import Elements
 from .test_walk import browser, open_page, serving, sync_api
 from .test_walk import pytestmark as with_browser
@@ -345,6 +345,19 @@ def test_many_rows_are_worked_out_in_a_process_of_their_own(bench_own: Workbench
         assert find_row_pages(place, query) is None
         make_row_pages(place, query)
         assert find_row_pages(place, query) is not None
+
+
+def test_the_looks_at_a_holdout_stay_known_while_the_run_goes_on(own: Made) -> None:
+    """Else a page that is told anew every second would find them changed while they were counted, and end."""
+    query = RowQuery("looks", (own.run_id,))
+    with Workspace(own.root) as place:
+        make_row_pages(place, query)
+        set_state(place.database, own.run_id, "running")
+        found = find_row_pages(place, query)
+        assert found is not None
+        fresh = Dataset.of([Row(id="x", inputs={"text": "nobody saw this"})], labels=OutputScale(kind="binary"))
+        HoldoutLedger(place.database).remember("another", open=RowFingerprints.of(fresh), sealed={})
+        assert find_row_pages(place, query) is None
 
 
 def test_a_queue_that_is_read_row_by_row_is_the_one_that_is_read_whole(bench_own: Workbench) -> None:
