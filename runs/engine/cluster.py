@@ -29,6 +29,9 @@ WORKERS = 4
 THREADS = 2
 """Shards that each works on at a time: the next one is under way while the last calls of one are awaited."""
 
+CLOSING = 5.0
+"""Seconds that workers have to close what they opened for a driver; a lost connection closes it as well."""
+
 
 @contextmanager
 def open_cluster(
@@ -192,9 +195,16 @@ class DaskCluster:
         )
 
     def close_senders(self, driver: str) -> None:
-        """See `Cluster.close_senders`."""
+        """See `Cluster.close_senders`; a worker that hangs is waited for `CLOSING` seconds at most."""
+        import distributed
+
+        dask: _Dask = distributed
         with contextlib.suppress(OSError, TimeoutError):
-            self.client.run(close_sender, driver, on_error="ignore")
+            told = [
+                self.client.submit(close_sender, driver, workers=[place], pure=False, priority=1)
+                for place in self.threads()
+            ]
+            dask.wait(told, timeout=CLOSING)
 
 
 class _DaskFuture:

@@ -1,6 +1,8 @@
 """A real cluster of dask.distributed: two workers on this machine, keys that never travel, kills, and refusals."""
 
+import os
 import pickle
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -155,6 +157,15 @@ def test_a_scheduler_that_cannot_be_reached_is_told() -> None:
         open_cluster(None, "tcp://127.0.0.1:9", read_environment({}), patience=0.5),
     ):
         pass
+
+
+def test_a_worker_that_is_stopped_keeps_nobody_from_leaving() -> None:
+    """Its process answers nobody, and does not even end when it is told to."""
+    with open_cluster(2, None, read_environment({})) as cluster:
+        pids: dict[str, int] = cluster.client.run(os.getpid)
+        os.kill(next(iter(pids.values())), signal.SIGSTOP)
+        cluster.close_senders("nobody")
+    assert not any(Path(f"/proc/{pid}").exists() for pid in pids.values())
 
 
 def test_a_worker_and_then_the_driver_are_killed() -> None:

@@ -279,6 +279,7 @@ def test_a_run_that_found_nothing_better_says_so_and_offers_nothing_to_accept(tm
         proposer="human",
         edit=edit,
         slice="all",
+        least_chance=0.99,
     )
     with Workspace(tmp_path) as place:
         run_id = start_run(place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None).run_id
