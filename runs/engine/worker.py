@@ -79,11 +79,13 @@ def _address() -> str:
 def _sender_of(errand: Errand, place: str) -> Sender:
     with _lock:
         sender = _senders.get(errand.driver)
-        if sender is not None and sender.ended is None:
-            return sender
-        if sender is not None:
+        if sender is not None and sender.ended is not None:
             sender.close()
-        sender = _senders[errand.driver] = Sender(errand, place)
+            sender = None
+        if sender is None:
+            sender = _senders[errand.driver] = Sender(errand, place)
+        # Before the lock is given up: whoever closes it afterwards waits for this shard.
+        sender.expect_shard()
         return sender
 
 
@@ -142,21 +144,25 @@ class Sender:
             row_seconds=errand.row_seconds,
         )
         self._active = 0
-        """Shards that are worked on."""
-        self._counting = threading.Lock()
+        """Shards that are worked on, or soon will be."""
+        self._counting = threading.Condition()
         self._closing = threading.Event()
         self._beating = threading.Thread(target=self._beat, name="judgewright-beat", daemon=True)
         self._beating.start()
 
-    def send(self, shard: Shard) -> ShardReport:
-        """Send what nobody else sends; threads may do so at the same time."""
+    def expect_shard(self) -> None:
+        """Stay open until a shard was sent."""
         with self._counting:
             self._active += 1
+
+    def send(self, shard: Shard) -> ShardReport:
+        """Send what nobody else sends of a shard that is expected; threads may do so at the same time."""
         try:
             return self._send(shard)
         finally:
             with self._counting:
                 self._active -= 1
+                self._counting.notify_all()
 
     def _send(self, shard: Shard) -> ShardReport:
         keys = [call.key for call in shard.calls]
@@ -219,7 +225,9 @@ class Sender:
         return spent.settled_cost + spent.in_doubt_cost, spent.settled_tokens + spent.in_doubt_tokens
 
     def close(self) -> None:
-        """Give back the leases and close what is open."""
+        """Give back the leases and close what is open, once no shard is worked on: what is on the wire is awaited."""
+        with self._counting:
+            self._counting.wait_for(lambda: not self._active)
         self._closing.set()
         if threading.current_thread() is not self._beating:
             self._beating.join()

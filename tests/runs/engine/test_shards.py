@@ -1,5 +1,7 @@
 """The driver and its workers, over a real endpoint: every call once, one budget, and nothing lost when a worker is."""
 
+import threading
+import time
 from collections.abc import Collection, Iterator
 from concurrent.futures import Future
 from dataclasses import replace
@@ -14,7 +16,7 @@ from judgewright.runs.config import read_environment
 from judgewright.runs.config.environment import open_client
 from judgewright.runs.engine.driver import ShardFuture
 from judgewright.runs.engine.shard import Errand, Shard, ShardReport
-from judgewright.runs.engine.worker import send_shard
+from judgewright.runs.engine.worker import close_sender, send_shard
 from judgewright.runs.store import CallStore, Database, SqliteDatabase
 from judgewright.runs.store.journal import create_run
 from judgewright.runs.store.leases import WorkerLeases
@@ -141,6 +143,31 @@ def test_ctrl_c_keeps_what_was_answered(database: Database) -> None:
         engine.close()
     assert client.stats.recorded == answered
     assert (len(model.billed), model.paid_twice) == (150, 0)
+
+
+def test_a_sender_is_closed_only_when_what_is_on_the_wire_was_answered(database: Database) -> None:
+    """A shard that comes after Ctrl-C closes the sender of the one before, which may still be working."""
+    model = Counting(latency=0.1)
+
+    def work(errand: Errand, shard: Shard, place: str) -> ShardReport:
+        def close() -> None:
+            while not model.billed:
+                time.sleep(0.01)
+            close_sender(errand.driver)
+
+        closing = threading.Thread(target=close)
+        closing.start()
+        try:
+            return send_shard(errand, shard, place)
+        finally:
+            closing.join()
+
+    with Server(make_app(model)) as server:
+        client, engine = client_on(Threads(work=work), database, server.base_url)
+        outcomes = client.ask(requests(40))
+        engine.close()
+    assert all(isinstance(outcome, Completion) for outcome in outcomes)
+    assert (len(model.billed), model.paid_twice) == (40, 0)
 
 
 def test_the_work_of_a_worker_that_hangs_goes_on(database: Database) -> None:
