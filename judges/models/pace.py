@@ -18,7 +18,7 @@ CUT = 0.98
 """What a refusal leaves of it at most, once the smallest step is reached."""
 _WINDOW = 0.5
 """Seconds after which it may grow."""
-_STEADY = 80.0
+_STEADY = 100.0
 """Requests that are sent before it may, once its last step is reached."""
 _USED = 0.8
 """Share of the pace that must have been sent in a window for it to grow."""

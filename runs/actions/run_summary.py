@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
-from functools import cache, cached_property
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from ...judges import (
@@ -107,13 +107,8 @@ class RunSummary:
     record: RunRecord
     events: tuple[Event, ...]
     """As the journal has them."""
-    count_calls: Callable[[], CallSummary] = field(compare=False, repr=False)
-    """Counts its calls; of many it takes a while, so that this is done where they are asked for."""
-
-    @property
-    def calls(self) -> CallSummary:
-        """The run's calls, those of earlier sessions included."""
-        return self.count_calls()
+    calls: CallSummary
+    """The run's calls, those of earlier sessions included."""
 
     def _all(self, cls: type[E]) -> tuple[E, ...]:
         return tuple(read_as(cls, event.payload) for event in self.events if event.kind == cls.kind)
@@ -305,8 +300,15 @@ class RunSummary:
             raise InputError(f"run {self.run_id!r} was already {last.verb} by {last.who}")
 
 
-def read_run(workspace: Workspace, run_id: str) -> RunSummary:
+def read_run(
+    workspace: Workspace, run_id: str, count_calls: Callable[[RunRecord], CallSummary] | None = None
+) -> RunSummary:
     """Read a run of any kind.
+
+    Args:
+        workspace: Where it is.
+        run_id: Its id.
+        count_calls: Counts its calls, for whoever keeps the counts of ended runs. Default: the workspace does.
 
     Raises:
         InputError: There is no such run.
@@ -318,7 +320,7 @@ def read_run(workspace: Workspace, run_id: str) -> RunSummary:
     return RunSummary(
         record=record,
         events=RunJournal(workspace.database, record.run_id).events(),
-        count_calls=cache(CallStore(workspace.database, record.run_id).summary),
+        calls=count_calls(record) if count_calls else CallStore(workspace.database, record.run_id).summary(),
     )
 
 

@@ -6,7 +6,7 @@ import json
 import subprocess
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from ..actions.work_jobs import start_worker
 from ..config.environment import Environment
 from ..config.place import Place
 from ..exports import ExportContext
-from ..store.calls import CallSummary
+from ..store.calls import CallStore, CallSummary
 from ..store.jobs import Job, JobQueue
 from ..store.journal import RunRecord, get_run
 from ..store.row_pages import RowPages
@@ -147,11 +147,14 @@ class AppState:
             InputError: There is no such run.
             WorkspaceError: Its journal was edited, or cannot be read.
         """
-        run = read_run(self.workspace, run_id)
-        if run.record.state == "running":
-            return run
-        key = (run.run_id, run.record.state, run.record.updated)
-        return replace(run, count_calls=lambda: self._calls.get(key, run.count_calls))
+        return read_run(self.workspace, run_id, self._count_calls)
+
+    def _count_calls(self, run: RunRecord) -> CallSummary:
+        """Count a run's calls; those of one that has ended once, since that takes a while where they are many."""
+        calls = CallStore(self.workspace.database, run.run_id)
+        if run.state == "running":
+            return calls.summary()
+        return self._calls.get((run.run_id, run.state, run.updated), calls.summary)
 
     def record(self, run_id: str) -> RunRecord:
         """Return what the workspace knows of a run, without its events; of a queue without the ids of its rows.

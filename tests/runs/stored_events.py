@@ -124,4 +124,4 @@ def run_of(*pairs: tuple[str, dict[str, Any]], calls: CallSummary | None = None)
         unpriced=0,
         tokens=0,
     )
-    return RunSummary(record=record, events=journal.events(), count_calls=lambda: calls or none)
+    return RunSummary(record=record, events=journal.events(), calls=calls or none)
