@@ -122,7 +122,8 @@ def _local(workers: int, environment: Environment) -> Generator[_Dask]:
             host="127.0.0.1",
             protocol="tls",
             security=security,
-            dashboard_address=None,  # pyright: ignore[reportArgumentType] - None means none
+            dashboard_address="127.0.0.1:0",  # None would still ask for port 8787, which another command may have
+            scheduler_kwargs={"dashboard": False},
             env=dict(environment.process_variables),
             memory_limit=0,
         ) as cluster,
