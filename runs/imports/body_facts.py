@@ -48,7 +48,20 @@ def facts_of(body: Body, text: str) -> FileFacts:
 def _asked_fields(body: Body) -> dict[str, str]:
     """Return the fields of the schema that is sent beside the messages, each with its labels or limits."""
     properties = _properties(body)
-    return {str(name): _said(value) for name, value in properties.items() if isinstance(value, Mapping)}
+    found = {str(name): _said(value) for name, value in properties.items() if isinstance(value, Mapping)}
+    return found or _short_schema(body)
+
+
+def _short_schema(body: Body) -> dict[str, str]:
+    """Return the fields of the output schema of a Dotprompt file: `verdict(enum, what it is): [good, bad]`."""
+    output = body.get("output")
+    schema = output.get("schema") if isinstance(output, Mapping) else None
+    fields: dict[str, str] = {}
+    for key, value in schema.items() if isinstance(schema, Mapping) else ():
+        name, bracket, _ = str(key).partition("(")
+        listed = {"enum": value} if bracket and isinstance(value, list) else {"type": str(value).partition(",")[0]}
+        fields[name.rstrip("?")] = _said({**listed, "description": str(value).partition(",")[2].strip()})
+    return fields
 
 
 def _properties(body: Any) -> Body:  # Any: JSON or YAML

@@ -89,7 +89,14 @@ _CONDITION = re.compile(
     rf"(?P<clause>{_OPEN}{_WORD}{_CLOSE}(?: {_OPEN}{_WORD}{_CLOSE}){{0,9}}?),?\s(?:only )?(?:{_IFS})\b",
     re.IGNORECASE | re.MULTILINE,
 )
-_OTHERWISE = re.compile(rf"\b(?:{_ELSE}),?:?\s(?P<clause>[^.;,\n)]{{1,60}})", re.IGNORECASE)
+_OTHERWISE = re.compile(rf"\b(?:{_ELSE}),?:?[ \t](?P<clause>[^.;,\n)]{{1,60}})", re.IGNORECASE)
+_AND_OTHERWISE = re.compile(
+    rf"[,;][ \t](?:(?:{_ORS}|and|und|et|y)[ \t])?(?!(?:{_ORS}|and|und|et|y|but|aber|mais|pero)\b)"
+    rf"(?P<clause>{_OPEN}{_WORD}{_CLOSE})[ \t](?i:{_ELSE}|{_IFS})\b"
+)
+"""What stands before an "otherwise", or a second "if", that ends a clause: `, FALSE otherwise`."""
+_INSTANCES = re.compile(rf"(?:{pattern_of('instances')})[,:]?[ \t]*$", re.IGNORECASE)
+"""What leads to words that are examples and no labels."""
 _UP_TO_ASKS = re.compile(rf"^.*\b(?:{pattern_of('asks')}|{pattern_of('lead')}|it):?\s(?=\S)", re.IGNORECASE)
 _IF_WORD = re.compile(rf"\b(?:{_IFS}|{_ELSE})\b", re.IGNORECASE)
 _DIRECTED = re.compile(
@@ -131,7 +138,7 @@ def enumerations(text: str, *, asked: bool = False) -> list[Enumeration]:
         *_headed(text),
     ]
     found += _bare(text, asked=asked)
-    return [one for one in found if _may_be_labels(one)]
+    return [one for one in found if _may_be_labels(one) and not _INSTANCES.search(text[: one.start])]
 
 
 def distinct(items: Iterable[str]) -> tuple[str, ...]:
@@ -230,7 +237,7 @@ def _conditions(text: str) -> Iterator[Enumeration]:
         items = _labels_of(matches)
         if frame or all(item.isupper() for item in items):
             yield Enumeration(items=items, form="conditions", start=matches[0].start())
-    for last in _OTHERWISE.finditer(text):
+    for last in (*_OTHERWISE.finditer(text), *_AND_OTHERWISE.finditer(text)):
         before = [match for match in clauses if match.end() <= last.start() < match.end() + 250]
         for many in range(1, len(before) + 1):
             items = _labels_of([*before[-many:], last])

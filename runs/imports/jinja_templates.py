@@ -6,7 +6,7 @@ a loop over a field is that field, and each such choice is said. A condition on 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from ...judges import InputError
@@ -29,20 +29,23 @@ def read_computed_jinja(text: str, notes: list[str]) -> tuple[TemplatePart, ...]
     Raises:
         InputError: It is no Jinja, or what it shows cannot be told without a row.
     """
-    from jinja2 import Environment, TemplateSyntaxError
+    from jinja2 import Environment, TemplateSyntaxError, nodes
 
     try:
         tree = Environment(autoescape=False).parse(text)  # noqa: S701 - parsed, never rendered
     except TemplateSyntaxError as error:
         raise InputError(f"line {error.lineno}: it is no Jinja template: {error.message}") from None
-    return join_literals(_Reader(notes).parts(tree.body, {}))
+    shown = {name.name for output in tree.find_all(nodes.Output) for name in output.find_all(nodes.Name)}
+    return join_literals(_Reader(notes, shown).parts(tree.body, {}))
 
 
 class _Reader:
     """Writes out a tree; names that the template sets itself are known."""
 
-    def __init__(self, notes: list[str]) -> None:
+    def __init__(self, notes: list[str], shown: Collection[str]) -> None:
         self._notes = notes
+        self._shown = shown
+        """The names that the template shows somewhere."""
         self._macros: dict[str, nodes.Macro] = {}
 
     def parts(
@@ -73,7 +76,7 @@ class _Reader:
         return written
 
     def _branch(self, node: nodes.If, known: dict[str, list[TemplatePart]], depth: int) -> list[TemplatePart]:
-        """Return the branch of a condition that asks whether a field is there which that branch shows."""
+        """Return the branch of a condition that asks whether a field is there which the template shows."""
         from jinja2 import nodes
 
         test, turned = node.test, False
@@ -85,7 +88,7 @@ class _Reader:
             raise _computed(test)
         field = self._field(test)
         branch = self.parts(node.else_ if turned else node.body, known, depth)
-        if field.name not in [part.name for part in branch if isinstance(part, Field)]:
+        if field.name not in self._shown and field.name not in [p.name for p in branch if isinstance(p, Field)]:
             raise InputError(
                 f"line {node.lineno}: what it says depends on {field.name}, which it does not show",
                 hint="write the prompt as it is for the rows that you have: with that part, or without it",

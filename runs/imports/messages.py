@@ -18,6 +18,7 @@ ROLES: Mapping[str, Literal["system", "user", "assistant"]] = {
     "human": "user",
     "assistant": "assistant",
     "ai": "assistant",
+    "model": "assistant",
 }
 """Roles by the names that tools give them."""
 

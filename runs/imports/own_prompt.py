@@ -17,14 +17,15 @@ from ..exports.template_parts import Field, TemplateMessage, TemplatePart, join_
 from .body_facts import facts_of
 from .code_judges import read_code_judge
 from .code_strings import read_javascript, read_python
+from .file_facts import FileFacts
 from .foreign_judge import ForeignJudge
 from .javascript_facts import javascript_facts
-from .jinja_templates import read_computed_jinja
 from .messages import ROLES, read_langchain, read_messages
+from .placeholders import read_parts, read_unusual
 from .prompt_files import read_promptfoo, read_text
 from .python_facts import python_facts
 from .stated_answer import read_answer
-from .template_syntaxes import read_double_brace, read_f_string, read_jinja, read_loose
+from .template_syntaxes import read_double_brace, read_f_string
 
 _PYTHON = (".py",)
 _JAVASCRIPT = (".js", ".mjs", ".cjs", ".ts", ".mts", ".jsx", ".tsx")
@@ -42,16 +43,20 @@ _USER_KEYS = (
     "text",
     "content",
 )
-_DOLLAR = r"(?<![\w$\\])\$([A-Za-z_]\w*)"
+_PROMPTY = (".prompty", ".prompt")
+_WITH_SETTINGS = r"\A---\n([\s\S]*?\n)---\n([\s\S]*)"
+_ROLE_LINE = (
+    r"(?m)^[ \t]*(?:#?[ \t]*(?=\w+:[ \t]*$)|\{\{role \"(?=\w+\"\}\}))(system|user|assistant|developer|model)"
+    r"(?::[ \t]*$|\"\}\})"
+)
+"""A line over a message: `system:` of Prompty, `{{role "system"}}` of Dotprompt."""
 _ABOUT = re.compile(r"desc|comment|note|name|owner|version|title|example|rationale|changelog|^id$", re.IGNORECASE)
 """Keys of texts on the prompt, which are no part of it."""
-_SHORTENED = re.compile(r"\{\{-?\s*([\w.]+)\s*\|\s*((?:truncate|trim|string|e|escape|safe)\b[^{}|]*?)\s*-?\}\}")
-"""A field of a Jinja template with a filter that leaves its words alone."""
 Body = Mapping[str, Any]  # Any: JSON or YAML
 
 
 def read_own_prompt(path: Path, string: str | None = None) -> ForeignJudge:
-    """Read a person's prompt.
+    """Read a person's prompt; where it has no field in a usual syntax, what stands where a field would is one.
 
     Args:
         path: The file; what it is follows from its name and content.
@@ -60,6 +65,14 @@ def read_own_prompt(path: Path, string: str | None = None) -> ForeignJudge:
     Raises:
         InputError: It holds no prompt, several, or one that computes something.
     """
+    judge = _read(path, string)
+    if any(isinstance(part, Field) for message in judge.messages for part in message.parts):
+        return judge
+    *before, last = judge.messages
+    return replace(judge, messages=(*before, replace(last, parts=read_unusual(last.text({})))))
+
+
+def _read(path: Path, string: str | None) -> ForeignJudge:
     data = path.suffix in (".yaml", ".yml", ".json")
     if string is not None and not data and path.suffix not in (*_PYTHON, *_JAVASCRIPT):
         raise InputError(f"--string names a string in code, YAML or JSON, and {path.name} is none of them")
@@ -70,7 +83,7 @@ def read_own_prompt(path: Path, string: str | None = None) -> ForeignJudge:
         if path.suffix in _JAVASCRIPT:
             messages = read_javascript(text, string)
             return _judge(path, "a JavaScript file", messages, beside=javascript_facts(text))
-        if path.suffix == ".prompty" or re.match(r"---\n[\s\S]*?\n---\n\s*(?:system|user):", text):
+        if re.match(_WITH_SETTINGS, text) and (path.suffix in _PROMPTY or re.search(_ROLE_LINE, text)):
             return _prompty(path, text)
         if path.suffix in (".yaml", ".yml"):
             return _from_body(path, *_chosen(_loaded(text), text, string))
@@ -81,7 +94,7 @@ def read_own_prompt(path: Path, string: str | None = None) -> ForeignJudge:
                 if path.suffix == ".json":
                     raise
         notes: list[str] = []
-        message = TemplateMessage(role="user", parts=_parts(text, notes))
+        message = TemplateMessage(role="user", parts=read_parts(text, notes))
         return _judge(path, "a text", (message,), notes=tuple(notes))
     except InputError as error:
         raise InputError(f"{path.name}: {error}", hint=error.hint) from None
@@ -115,20 +128,22 @@ def _from_python(path: Path, text: str, string: str | None) -> ForeignJudge:
 
 
 def _prompty(path: Path, text: str) -> ForeignJudge:
-    """Read a Prompty file: settings between lines of dashes, then messages under `system:` and `user:`."""
-    body = re.sub(r"^---\n[\s\S]*?\n---\n", "", text)
-    turns = re.split(r"(?m)^[ \t]*#?[ \t]*(system|user|assistant|developer):[ \t]*$", body)
+    """Read a Prompty or Dotprompt file: settings between lines of dashes, then messages under their roles."""
+    head, body = re.findall(_WITH_SETTINGS, text)[0]
+    turns = re.split(_ROLE_LINE, body)
     if len(turns) < 3:
-        raise InputError("it has no line `system:` or `user:` over a message")
+        turns = ["", "user", body]
     notes: list[str] = []
     messages = [
-        TemplateMessage(role=ROLES[role], parts=_parts(words.strip("\n"), notes))
+        TemplateMessage(role=ROLES[role], parts=read_parts(words.strip("\n"), notes))
         for role, words in zip(turns[1::2], turns[2::2], strict=True)
         if words.strip()
     ]
     if messages[-1].role == "system":
         messages[-1] = TemplateMessage(role="user", parts=messages[-1].parts)
-    return _judge(path, "a Prompty file", tuple(messages), notes=tuple(notes))
+    settings = _loaded(head)
+    facts = facts_of(settings, head) if isinstance(settings, Mapping) else FileFacts()
+    return _judge(path, "a Prompty file", tuple(messages), notes=tuple(notes), beside=facts)
 
 
 def _loaded(text: str) -> Any:  # Any: YAML
@@ -171,13 +186,13 @@ def _judge(path: Path, tool: str, messages: tuple[TemplateMessage, ...], **more:
 
 def _from_body(path: Path, body: Any, text: str) -> ForeignJudge:  # Any: JSON or YAML
     if isinstance(body, list):
-        return _judge(path, "a chat", read_messages(body, _parts))
+        return _judge(path, "a chat", read_messages(body, read_parts))
     if not isinstance(body, Mapping):
-        return _judge(path, "a text", (TemplateMessage(role="user", parts=_parts(text)),))
+        return _judge(path, "a text", (TemplateMessage(role="user", parts=read_parts(text)),))
     if body.get("type") == "constructor":
         return _langchain(path, body, text)
     if (prompts := _inline_prompts(body, text)) and len(prompts) == 1:
-        return _judge(path, "a promptfoo config", (TemplateMessage(role="user", parts=_parts(prompts[0])),))
+        return _judge(path, "a promptfoo config", (TemplateMessage(role="user", parts=read_parts(prompts[0])),))
     if "defaultTest" in body or "tests" in body or "providers" in body:
         return read_promptfoo(path, rubric_alone=True)
     if "metric_type" in body or ("prompt" in body and "config" in body and "response_model_info" in body):
@@ -188,12 +203,12 @@ def _from_body(path: Path, body: Any, text: str) -> ForeignJudge:  # Any: JSON o
         return _with_outer(_from_body(path, body["prompt"], json.dumps(body["prompt"])), body, text)
     for key in ("messages", "prompt", "template", "input", "chat"):
         if isinstance(body.get(key), list):
-            return _judge(path, "a chat", read_messages(body[key], _parts), beside=facts_of(body, text))
+            return _judge(path, "a chat", read_messages(body[key], read_parts), beside=facts_of(body, text))
     messages: list[TemplateMessage] = []
     for role, keys in (("system", _SYSTEM_KEYS), ("user", _USER_KEYS)):
         value = next((body[key] for key in keys if isinstance(body.get(key), str) and body[key].strip()), None)
         if value is not None:
-            messages.append(TemplateMessage(role="system" if role == "system" else "user", parts=_parts(value)))
+            messages.append(TemplateMessage(role="system" if role == "system" else "user", parts=read_parts(value)))
     only = next((value[0] for value in body.values() if isinstance(value, list) and len(value) == 1), None)
     if not messages and isinstance(only, Mapping):
         return _with_outer(_from_body(path, only, json.dumps(only)), body, text)
@@ -229,7 +244,7 @@ def _has_field(messages: Sequence[TemplateMessage]) -> bool:
 def _under_any_key(body: Body) -> tuple[Body, tuple[TemplateMessage, ...]] | None:
     """Return the mapping whose texts are the only ones with fields, and the messages they make, whatever its keys."""
     texts = {key: value for key, value in body.items() if isinstance(value, str) and not _ABOUT.search(str(key))}
-    read = {key: _parts(value) for key, value in texts.items() if len(value) >= 20}
+    read = {key: read_parts(value) for key, value in texts.items() if len(value) >= 20}
     with_fields = [key for key, parts in read.items() if any(isinstance(part, Field) for part in parts)]
     if not with_fields:
         values = [item for value in body.values() for item in (value if isinstance(value, list) else [value])]
@@ -317,43 +332,3 @@ def _mlflow(path: Path, judge: Body) -> ForeignJudge:
         reply_schema={"result": "score", "rationale": "text"},
         notes=("How to answer stands in words of Judgewright: MLflow adds them only when it asks.",),
     )
-
-
-def _parts(text: str, notes: list[str] | None = None) -> tuple[TemplatePart, ...]:
-    """Read a text in the syntax it seems to be in: Jinja, Mustache, f-string, `${a}`, `%(a)s`, `<<a>>` or `[A]`.
-
-    Args:
-        text: The text.
-        notes: Takes what of a Jinja template was settled; None where a template that computes is refused.
-
-    Raises:
-        InputError: The template computes something.
-    """
-    text = re.sub(r"\{#-?.*?-?#\}\n?", "", text, flags=re.DOTALL)  # a Jinja comment is never sent
-    text = re.sub(_SHORTENED, lambda match: _without_filter(match, notes), text)
-    text = re.sub(r"\{\{\{\s*([\w.]+)\s*\}\}\}", r"{{\1}}", text)  # Mustache, unescaped
-    if re.search(r"\{%|\{\{\s*[#^/>!]|\{\{[^{}]*[|(][^{}]*\}\}", text):
-        return read_jinja(text) if notes is None else read_computed_jinja(text.strip("\n"), notes)
-    text = text.strip("\n")
-    if not re.search(r"\{\{\s*[\w.]+\s*\}\}", text):
-        for syntax in (r"\$\{(\w+)\}", r"%\((\w+)\)s", r"<<\s*(\w+)\s*>>"):
-            if re.search(syntax, text):
-                return _cut(syntax, text)
-    parts = read_loose(text)
-    if any(isinstance(part, Field) for part in parts):
-        return parts
-    if len(set(re.findall(_DOLLAR, text))) > 1:
-        return _cut(_DOLLAR, text)
-    return _cut(r"(?m)(?:^|(?<=[:\s]))\[([A-Z][A-Z0-9_]{2,})\](?=\s|$)", text)  # [REPLY], where nothing else is a field
-
-
-def _without_filter(match: re.Match[str], notes: list[str] | None) -> str:
-    """Return a field without the filter that shortens or trims it, and say so."""
-    if notes is not None:
-        notes.append(f"Its field {match[1]} is sent as it is, without {match[2].strip()}.")
-    return f"{{{{ {match[1]} }}}}"
-
-
-def _cut(syntax: str, text: str) -> tuple[TemplatePart, ...]:
-    """Cut a text at its fields; the pattern's one group is the name."""
-    return tuple(Field(piece) if at % 2 else piece for at, piece in enumerate(re.split(syntax, text)) if piece)

@@ -27,6 +27,8 @@ _WEIGHTS = {
 """How surely a list of each form is one of labels."""
 _WEAK = ("bare", "enclosed", "slashed", "headed")
 """Forms that many a list has which is no scale."""
+_EXPLAINED = ("lines", "framed", "conditions", "capitals")
+"""Forms in which each word has its meaning or its place beside it, as no other list has."""
 SURE = 5
 """From this weight on a list is a scale without being asked for in words that we know."""
 _LETTERED = re.compile(
@@ -71,15 +73,16 @@ def find_labels(answer: str, whole: str, names: Collection[str] = ()) -> StatedL
         ordered = in_order(one.items, whole or answer) is not None
         if one.form in _WEAK and not one.marked and not (ends_differ(one.items) or len(one.items) > 2):
             ordered = ordered and at < len(asked) and one.form != "slashed"
-        if at >= len(asked) and not ordered and one.form in _WEAK:
+        told = [re.search(rf"(?<!\w){re.escape(item)}(?!\w)", answer, re.IGNORECASE) for item in one.items]
+        explained = one.form in _EXPLAINED and _are_short(one.items)
+        offered = ordered and _are_short(one.items)
+        if at >= len(asked) and not (offered or (one.form not in _WEAK and (all(told) or explained))):
             continue
         alike = [other for other in (*asked, *others) if other.folded == one.folded and other.form != one.form]
         weight = _WEIGHTS[one.form] + one.marked + 3 * (at < len(asked)) + 3 * ordered
         weight += 2 * any((other.form == "lines") != (one.form == "lines") for other in alike)
         if at >= len(asked):
-            weight += 3 * all(
-                re.search(rf"(?<!\w){re.escape(item)}(?!\w)", answer, re.IGNORECASE) for item in one.items
-            )
+            weight += 3 * all(told)
         weight -= 3 * sum(len(item.split()) > 3 for item in one.items) * (one.form not in ("lines", "listed"))
         weighed.append((weight, -at, one))
     if not weighed:
@@ -88,6 +91,11 @@ def find_labels(answer: str, whole: str, names: Collection[str] = ()) -> StatedL
     if best not in asked:  # as it is spelled where it is explained
         best = next((one for one in others if one.form == "lines" and one.folded == best.folded), best)
     return StatedLabels(labels=best.items, mark=_mark(best, asked), weight=weight)
+
+
+def _are_short(items: Sequence[str]) -> bool:
+    """Whether items are as short as labels are."""
+    return all(len(item.split()) <= 2 for item in items)
 
 
 def _without(one: Enumeration, names: Collection[str]) -> Enumeration | None:

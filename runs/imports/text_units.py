@@ -81,6 +81,8 @@ _AT_A_LINE = re.compile(
     re.IGNORECASE,
 )
 _GRADES = re.compile(rf"{_BULLET}{_LEAD}(?:score|rate|label|assign|use|give|think|explain)\b", re.IGNORECASE)
+_ONLY_GRADES = re.compile(r"[^\"'`“„«:{}<>\[\]\n]*\b-?\d+\b[^\d\"'`“„«:{}<>\[\]\n]{1,12}\d+[^\"'`“„«:{}<>\[\]\n]*")
+"""A sentence that names a range of grades and no form of the answer: "Then give an overall score from 1 to 5."."""
 _ROLE = re.compile(
     r"\W*(?:你是|您是|请你|あなたは|you are|you're|your (?:task|job|role|goal)\b|du bist|sie sind|act as|as an?\b|tu es"
     r"|vous êtes)",
@@ -174,7 +176,7 @@ def read_units(text: str) -> list[Unit]:
     """Cut a text into units, and say what each is; fields stand in it as `FIELD`."""
     pieces = [piece for line in _lines(text) for piece in _sentences(text, line)]
     units: list[Unit] = []
-    in_answer = in_form = of_labels = of_keys = told = False
+    in_answer = in_form = of_labels = of_keys = told = told_levels = False
     forms = [match.span() for match in _REPEATED.finditer(text)]
     for at, piece in enumerate(pieces):
         words = text[piece.start : piece.end]
@@ -183,7 +185,7 @@ def read_units(text: str) -> list[Unit]:
         explained = _LEVEL_LINE.match(words) or (of_labels and _EXPLAINS.match(words))
         listed = (_KEYED_ITEM if of_keys else _LISTED_LINE).match(words) is not None
         follows = bool(units) and units[-1].kind == "answer" and text[: units[-1].end].rstrip().endswith(":")
-        if kind in ("rule", "heading") and in_form and (listed or follows) and not explained:
+        if kind in ("rule", "heading") and in_form and (listed or follows) and not explained and not told_levels:
             kind = "answer"  # what stands under "return these fields:"
         if (
             kind == "tag"
@@ -222,6 +224,7 @@ def read_units(text: str) -> list[Unit]:
             in_form = (kind == "answer" and (of_keys or words.rstrip().endswith(":")) and not aspects) or (
                 in_form and (listed or bool(explained))
             )
+            told_levels = in_form and kind == "rule" and bool(explained or told_levels)
         units.append(Unit(start=piece.start, end=piece.end, kind=kind))
     for at, unit in enumerate(units[:-1]):
         question = text[unit.start : unit.end].rstrip().endswith("?") and not re.match(
@@ -362,24 +365,31 @@ def find_criteria(text: str, units: Sequence[Unit]) -> Span | None:
 
 
 def _runs(text: str, units: Sequence[Unit]) -> Iterator[tuple[list[Unit], bool]]:
-    """Yield runs of rules, with whether a heading over it names criteria; headings within a run belong to it."""
+    """Yield runs of rules, with whether a heading over it names criteria.
+
+    Headings within a run belong to it, and so does a sentence between rules that only names the scale.
+    """
     run: list[Unit] = []
+    held: list[Unit] = []
     heading, kept = "", ""
     for unit in units:
+        words = text[unit.start : unit.end]
         if unit.kind == "rule":
             if not run:
                 kept = heading
-            run.append(unit)
-            heading = ""
+            run += [*held, unit]
+            held, heading = [], ""
         elif unit.kind in ("heading", "tag"):
-            heading = text[unit.start : unit.end]
+            heading = words
             if unit.kind == "tag" and run:
                 yield run, bool(_ABOUT_CRITERIA.search(kept))
-                run = []
+                run, held = [], []
+        elif unit.kind == "answer" and run and _ONLY_GRADES.fullmatch(words):
+            held.append(unit)
         elif unit.kind != "blank":
             if run:
                 yield run, bool(_ABOUT_CRITERIA.search(kept))
-            run, heading = [], ""
+            run, held, heading = [], [], ""
     if run:
         yield run, bool(_ABOUT_CRITERIA.search(kept))
 

@@ -17,7 +17,7 @@ from .stated_threshold import stated_threshold
 from .template_syntaxes import our_template
 from .text_units import FIELD, Span, Unit, find_criteria, plain_marks, read_units, without_rows, words_on_answer
 
-_NAMESPACES = ("item", "sample", "vars", "row", "data", "record", "example", "inputs", "outputs")
+_NAMESPACES = ("json", "sys", "item", "sample", "vars", "row", "data", "record", "example", "inputs", "outputs")
 """What stands before the dot of a field in tools that group a row's fields."""
 
 

@@ -1,0 +1,126 @@
+"""Where the text of a row goes in a person's prompt, whatever syntax its placeholders are in."""
+
+from __future__ import annotations
+
+import re
+
+from ..exports.template_parts import Field, TemplatePart, join_literals
+from .jinja_templates import read_computed_jinja
+from .prompt_words import words_of
+from .stated_labels import TEXTS
+from .template_syntaxes import read_jinja, read_loose
+
+Parts = tuple[TemplatePart, ...]
+
+_DOLLAR = r"(?<![\w$\\])\$([A-Za-z_]\w*)"
+_SHORTENED = re.compile(r"\{\{-?\s*([\w.]+)\s*\|\s*((?:truncate|trim|string|e|escape|safe)\b[^{}|]*?)\s*-?\}\}")
+"""A field of a Jinja template with a filter that leaves its words alone."""
+_CONVERTED = re.compile(r"(?<!\{)\{([A-Za-z_][\w.]*)(![rsa])?(:[^{}\s\"']{1,8})?\}(?!\})")
+"""A field of an f-string with a conversion or a format."""
+_HANDLEBARS = (
+    (r"\{\{![\s\S]*?\}\}\n?", ""),
+    (r"\{\{\{\s*([\w.]+)\s*\}\}\}", r"{{\1}}"),
+    (r"\{\{#\s*([\w.]+)\s*#\}\}", r"{{\1}}"),  # Dify
+    (r"\{\{\s*[.$@]([\w.]+)\s*\}\}", r"{{\1}}"),  # Go, Semantic Kernel, n8n
+    (r"\{\{\s*(?:json|trim|toJSON)\s+([\w.]+)\s*\}\}", r"{{\1}}"),
+    (r"\{\{[#^]\s*(?:if|with)\s+([\w.]+)\s*\}\}", r"{% if \1 %}"),
+    (r"\{\{[#^]\s*unless\s+([\w.]+)\s*\}\}", r"{% if not \1 %}"),
+    (r"\{\{#\s*each\s+([\w.]+)\s*\}\}", r"{% for this in \1 %}"),
+    (r"\{\{\s*/each\s*\}\}", "{% endfor %}"),
+    (r"\{\{#\s*([\w.]+)\s*\}\}", r"{% if \1 %}"),
+    (r"\{\{\^\s*([\w.]+)\s*\}\}", r"{% if not \1 %}"),
+    (r"\{\{\s*else\s*\}\}", "{% else %}"),
+    (r"\{\{\s*/\s*[\w.]+\s*\}\}", "{% endif %}"),
+)
+"""Tags of Handlebars, Mustache and their like, as Jinja writes them."""
+_UNUSUAL = (
+    r"<%=?\s*([\w.]+)\s*%>",
+    r"\{\{\s*([^\W\d][\w -]{2,40}?)\s*\}\}",
+    r"\{/?([^\W\d][\w -]{2,40}?)\}",
+    r"%(\w{3,40})%",
+    r"##(\w{3,40})##",
+    r"(?<!\w)__([^\W_]\w{1,40}?)__(?!\w)",
+    r"\[\[\s*([^\W\d][\w -]{2,40}?)\s*\]\]",
+    r"\[(?:insert |paste |the |your )*([^\W\d][\w -]{2,40}?)(?: here| goes here)?\]",
+    r"<(?:insert |paste |the |your )*([^\W\d][\w -]{2,40}?)(?: here| goes here)?>",
+    r"(?<![\w@])@(\w{3,40})",
+    r"(?<=\s):([a-z]\w{2,40})",
+    r"\{(\d)\}",
+)
+"""What may be a field where no usual syntax has one: only where the text of a row can stand."""
+
+
+def read_parts(text: str, notes: list[str] | None = None) -> Parts:
+    """Read a text in the syntax it seems to be in: Jinja, Mustache, f-string, `${a}`, `%(a)s` or `<<a>>`.
+
+    Args:
+        text: The text.
+        notes: Takes what of a Jinja template was settled; None where a template that computes is refused.
+
+    Raises:
+        InputError: The template computes something.
+    """
+    text = re.sub(r"(?<!\{)\{#-?.*?-?#\}\n?", "", text, flags=re.DOTALL)  # a Jinja comment is never sent
+    text = re.sub(_SHORTENED, lambda match: _without_filter(match, notes), text)
+    for tag, jinja in _HANDLEBARS:
+        text = re.sub(tag, jinja, text)
+    if re.search(r"\{%|\{\{[^{}]*[|(][^{}]*\}\}", text):
+        return read_jinja(text) if notes is None else read_computed_jinja(text.strip("\n"), notes)
+    text = text.strip("\n")
+    if not re.search(r"\{\{\s*[\w.]+\s*\}\}", text):
+        text = re.sub(_CONVERTED, r"{\1}", text)
+        for syntax in (r"\$\{(\w+)\}", r"%\((\w+)\)s", r"<<\s*(\w+)\s*>>"):
+            if re.search(syntax, text):
+                return _cut(syntax, text)
+    parts = read_loose(text)
+    if any(isinstance(part, Field) for part in parts):
+        return parts
+    return _cut(_DOLLAR, text) if len(set(re.findall(_DOLLAR, text))) > 1 else parts
+
+
+def read_unusual(text: str) -> Parts:
+    """Read a text without any usual field: `[REPLY]`, `<question>`, `%answer%` alone on a line or after a label."""
+    found = [(syntax, _places(syntax, text)) for syntax in _UNUSUAL]
+    _, places = max(found, key=lambda one: len({name for _, _, name in one[1]}))
+    parts: list[TemplatePart] = []
+    end = 0
+    for start, stop, name in places:
+        parts += [text[end:start], Field(name)]
+        end = stop
+    return join_literals([*parts, text[end:]])
+
+
+def _places(syntax: str, text: str) -> list[tuple[int, int, str]]:
+    """Return where a syntax has fields: alone on their line, or last on it after a label, and named like no verdict."""
+    places: list[tuple[int, int, str]] = []
+    for match in re.finditer(syntax, text):
+        before = text[: match.start()].rpartition("\n")[2]
+        after = text[match.end() :].partition("\n")[0]
+        name = match[1].strip()
+        label = re.search(r"([^\W\d]\w*)\W*$", before or text[: match.start()].rstrip().rpartition("\n")[2])
+        if name.isdigit():
+            name = label[1] if label else f"text_{name}"
+        of_row = re.fullmatch(r"\s*(?:[^\n.!?]{0,40}[:=])?[\s*\"'`>]*", before) and re.fullmatch(r"[\s\"'`*<.]*", after)
+        closed = f"</{name}>" in text or before.rstrip().endswith(">")
+        if of_row and not closed and not _is_of_answer(name):
+            places.append((match.start(), match.end(), name))
+    return places
+
+
+def _is_of_answer(name: str) -> bool:
+    """Whether a placeholder is named after what the judge fills in."""
+    words = set(re.split(r"[\W_]+", name.casefold()))
+    verdicts = words_of("verdict_fields").keys() - {"answer", "relevance", "result", "correct"}
+    return bool(words & verdicts) or TEXTS.search(name) is not None or name.casefold() in words_of("no_labels")
+
+
+def _without_filter(match: re.Match[str], notes: list[str] | None) -> str:
+    """Return a field without the filter that shortens or trims it, and say so."""
+    if notes is not None:
+        notes.append(f"Its field {match[1]} is sent as it is, without {match[2].strip()}.")
+    return f"{{{{ {match[1]} }}}}"
+
+
+def _cut(syntax: str, text: str) -> Parts:
+    """Cut a text at its fields; the pattern's one group is the name."""
+    return tuple(Field(piece) if at % 2 else piece for at, piece in enumerate(re.split(syntax, text)) if piece)
