@@ -58,6 +58,7 @@ _NEXT_VALUE = re.compile(
 )
 _COMPARED = re.compile(rf"\b(?:{pattern_of('compares')})(?: an?| eine?| une?)?\s*$", re.IGNORECASE)
 """What stands before a number that is compared with, and of which the words after it say nothing."""
+_FAULTY = ("faults", "worse", "doubtful")
 _HAS_FAULT = re.compile(rf"\b(?:{pattern_of('has_fault')})\b", re.IGNORECASE)
 """Words by which a question says that the text itself has the fault."""
 _ASKS_WHETHER = re.compile(
@@ -189,6 +190,8 @@ def _of_bare_words(labels: tuple[str, ...], text: str, name: str) -> Direction:
     no = next((label for label in labels if label != yes), labels[0])
     said = side_of(re.escape(yes), text), side_of(re.escape(no), text)
     sign = _sign(said[0] - said[1]) or _side_of_name(name)
+    if not sign and _of_faults(re.escape(yes), text):
+        return "open"  # "TRUE if quality issues are found"
     if not sign:
         asked = [next(filter(None, match.groups())) for match in _ASKS_WHETHER.finditer(text)]
         sides = {side for words in asked if (side := _side_of_words(words))}
@@ -222,6 +225,22 @@ def _words(text: str) -> list[str]:
 
 def side_of(value: str, text: str) -> int:
     """Return 1 where what a text says of a value is good, -1 where it is bad, 0 where it does not tell."""
+    sides = {_side_of_words(words) for words in _said_of(value, text)} - {0}
+    return sides.pop() if len(sides) == 1 else 0
+
+
+def _of_faults(value: str, text: str) -> bool:
+    """Whether what a text says of a value has a fault in it beside something good: "quality issues are found"."""
+    for said in _said_of(value, text):
+        words = [word for word in _words(said) if word not in words_of("negations")]
+        faulty = any(means(kind, word) for word in words for kind in _FAULTY)
+        if faulty and len(words) == len(_words(said)) and not _side_of_words(said):
+            return True
+    return False
+
+
+def _said_of(value: str, text: str) -> list[str]:
+    """Return what a text says of a value: after a colon, a sign of equality, or a word such as "if"."""
     said = re.compile(
         rf"(?<![\w.,/-])[\"'`*_\[(]{{0,3}}{value}(?![\w])[\"'`*_\])]{{0,3}}\s?(?:points?|punkte?)?\s?"
         r"(?:[=:–—|-]|\(|→|->|,(?= (?:that|dass|que))"
@@ -232,14 +251,12 @@ def side_of(value: str, text: str) -> int:
     if re.match(r"\d", value):  # a line that opens with a grade
         text = re.sub(rf"(?m)^([ \t]*{value})[ \t]+(?=[^\W\d_])", r"\1: ", text)
     bare = rf"\W*(?:{pattern_of('yes')}|{pattern_of('no')})\b(?! \w)"
-    sides = {
-        _side_of_words(re.split(_NEXT_VALUE, match["said"])[0])
+    return [
+        re.split(_NEXT_VALUE, match["said"])[0]
         for match in said.finditer(text)
         if not re.match(bare, match["said"], re.IGNORECASE)
         and not (match["verb"] and _COMPARED.search(text[max(0, match.start() - 20) : match.start()]))
-    }
-    sides -= {0}
-    return sides.pop() if len(sides) == 1 else 0
+    ]
 
 
 def _side_of_words(words: str) -> int:
@@ -250,7 +267,7 @@ def _side_of_words(words: str) -> int:
     sides: list[int] = []
     for match in re.finditer(r"[^\W\d_]+(?:-[^\W\d_]+)*", words.casefold()):
         word = match.group()
-        bad = any(means(kind, word) for kind in ("faults", "worse", "doubtful"))
+        bad = any(means(kind, word) for kind in _FAULTY)
         harmless = word.startswith("un") and (means("faults", word[2:]) or means("doubtful", word[2:]))
         side = 1 if harmless or means("harmless", word) else -1 if bad else 0
         side = side or (1 if means("better", word) or means("fulfils", word) else 0)

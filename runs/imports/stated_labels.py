@@ -95,7 +95,7 @@ def find_labels(answer: str, whole: str, names: Collection[str] = ()) -> StatedL
 
 def _are_short(items: Sequence[str]) -> bool:
     """Whether items are as short as labels are."""
-    return all(len(item.split()) <= 2 for item in items)
+    return all(len(item.split()) <= 2 or item.isupper() for item in items)
 
 
 def _without(one: Enumeration, names: Collection[str]) -> Enumeration | None:

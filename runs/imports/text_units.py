@@ -83,6 +83,7 @@ _AT_A_LINE = re.compile(
 _GRADES = re.compile(rf"{_BULLET}{_LEAD}(?:score|rate|label|assign|use|give|think|explain)\b", re.IGNORECASE)
 _ONLY_GRADES = re.compile(r"[^\"'`“„«:{}<>\[\]\n]*\b-?\d+\b[^\d\"'`“„«:{}<>\[\]\n]{1,12}\d+[^\"'`“„«:{}<>\[\]\n]*")
 """A sentence that names a range of grades and no form of the answer: "Then give an overall score from 1 to 5."."""
+_OF_FORM = re.compile(rf"\b(?:{pattern_of('reasons')}|{pattern_of('lines')}|{pattern_of('alone')})\b", re.IGNORECASE)
 _ROLE = re.compile(
     r"\W*(?:你是|您是|请你|あなたは|you are|you're|your (?:task|job|role|goal)\b|du bist|sie sind|act as|as an?\b|tu es"
     r"|vous êtes)",
@@ -108,6 +109,8 @@ _ALWAYS_ANSWER = re.compile(
     r"|imum)?\.? \d+ (?:words|wörter|mots)\b|\bwhere (?:score|\d) (?:is|means)|[\"'`]\w+[\"'`] (?:field|key)\b"
     r"|\b(?:reply|answer|respond|output|print|return|write)(?: with)? [\"'`“][^\"'`”\n]{1,20}[\"'`”]"
     r"|^\W*(?:verdict|decision|urteil|result|rating|score):\s*(?:write|give|say|print|put|one of|either|schreib)\b"
+    r"|^\W*(?:do not|don't|never|no) (?:explain|explanations?|justify|elaborate|include any (?:other|further)"
+    r"|add any (?:other|further)|other text|output any)\b"
     r"|请(?:只|仅|直接|最后)?(?:输出|回答|返回|给出|以)|(?:只|仅)输出|出力し|(?:書い|答え|回答し|出力し|返し)てください",
     re.IGNORECASE,
 )
@@ -384,7 +387,7 @@ def _runs(text: str, units: Sequence[Unit]) -> Iterator[tuple[list[Unit], bool]]
             if unit.kind == "tag" and run:
                 yield run, bool(_ABOUT_CRITERIA.search(kept))
                 run, held = [], []
-        elif unit.kind == "answer" and run and _ONLY_GRADES.fullmatch(words):
+        elif unit.kind == "answer" and run and _ONLY_GRADES.fullmatch(words) and not _OF_FORM.search(words):
             held.append(unit)
         elif unit.kind != "blank":
             if run:
