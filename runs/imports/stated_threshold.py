@@ -12,10 +12,8 @@ from .prompt_words import pattern_of, words_of
 _N = r"(?P<n>[0-9]+(?:[.,][0-9]+)?)(?:\s?/\s?[0-9]+)?(?![\w%])"
 _PLUS = r"(?P<n>[0-9]{1,3})\+(?![\w+])"
 _NOTE = r"(?:(?:a|an|an? score of|scores?|grade|note|eine|die) )?"
-_THEN = (
-    r"(?=\s*(?:$|[,;:.!=)→–—-]|(?:is|are|gets?|goes|go|counts?|counted|means?|pass(?:es)?|fails?|will|must|should|as"
-    r"|gilt|gelten|ist|sind|wird|werden|geht|gehen|heißt|zählt|ships?|publish\w*|accept\w*|reject\w*|block\w*|goes|est|sont|passe|es|son|se|we|they|it|you|wir|man|on|nous|points?|punkten?)\b))"
-)
+_THEN = rf"(?=\s*(?:$|[,;:.!=)→–—-]|(?:{pattern_of('after_grades')})\b))"
+"""What follows a grade: a word such as "is" or "the"; a noun says that something else is counted."""
 _FORMS = {
     # "or worse" goes by the order of the scale, so it comes before what goes by the number
     "worse": (rf"{_N}\s(?:or|and|oder|und|ou|o)\s(?:worse|schlechter|pire|peor)\b{_THEN}",),
@@ -27,6 +25,7 @@ _FORMS = {
         rf"(?:\b(?:at least|mindestens|au moins|al menos)|≥|>=)\s?{_NOTE}{_N}{_THEN}",
     ),
     "enough": (
+        rf"(?:^|[,;]\s){_N}\s(?:is|ist|est|es)\b",
         rf"\b(?:an?|eine?|une?|un|score of|grade|rating of|note|nota)\s{_N}\s(?:is|are|ist|est|es|counts? as"
         rf"|genügt|reicht|suffit"
         r"|basta)\b",
@@ -40,8 +39,8 @@ _FORMS = {
     "only": (rf"\b(?:only|nur|seule?|solo|sólo)\s(?:a|an|eine?|une?|un|una)?\s?{_N}{_THEN}",),
 }
 _NAMED = re.compile(
-    r"\b(?:threshold|cut-?off|pass(?:ing)? (?:mark|score|grade)|schwelle|schwellenwert|bestehensgrenze|seuil|umbral)\b"
-    rf"[^.\n\d]{{0,30}}?{_N}",
+    rf"\b(?:{pattern_of('named_thresholds')})\b(?:[^.\n\d]{{0,30}}?\b(?:at|of|is|ist|bei|est|es|requires?|von|de|à|en)\b)?"
+    rf"[^\w.\n]{{0,4}}(?:an? |eine |une? |una? )?{_N}{_THEN}",
     re.IGNORECASE,
 )
 _SET_ELSEWHERE = re.compile(
@@ -77,7 +76,7 @@ _REST = (
 )
 _SEVERAL = re.compile(
     rf"{_N.replace('(?![', '(?!(?:[.,][0-9])|[')}(?:\s?(?:,|and|or|und|oder|et|ou|y|o|-|–|to|bis"
-    rf"|/)+\s?(?P<last>[0-9]+))+{_THEN}",
+    rf"|/)+\s?(?:(?:and|or|und|oder|et|ou|y|o)\s)?(?:an? |eine |une? |una? )?(?P<last>[0-9]+))+{_THEN}",
     re.IGNORECASE,
 )
 _ALONE = re.compile(
@@ -261,6 +260,9 @@ def _passing(sentence: str, numbers: list[float], scale: OutputScale) -> str | f
     if wanted and numbers[0] < numbers[-1]:
         return _place(_number(wanted), numbers, scale)
     passes, fails = _says(sentence)
+    if passes and fails and (clauses := re.split(r"[,;]\s", sentence))[1:]:
+        said = {found for clause in clauses if (found := _passing(clause, numbers, scale)) is not None}
+        return said.pop() if len(said) == 1 else None
     if passes == fails:
         return _boundary(sentence, numbers, scale) if not passes else None
     if several := _SEVERAL.search(sentence):
@@ -308,7 +310,8 @@ def _boundary(sentence: str, numbers: list[float], scale: OutputScale) -> str | 
     for form in ("from", "above", "below", "upto"):
         for pattern in _FORMS[form]:
             match = re.search(pattern, sentence, re.IGNORECASE)
-            before = re.findall(r"\w+", sentence[: match.start()]) if match else []
+            before = re.findall(r"\w+", sentence[: match.start()].casefold()) if match else []
+            before = [word for word in before if word not in words_of("light")]
             after = re.findall(r"\w+", sentence[match.end() :]) if match else []
             if match is None or len(before) > 2 or len(after) < 2:
                 continue
@@ -339,7 +342,7 @@ def _number(match: re.Match[str]) -> float:
 def _place(number: float, numbers: list[float], scale: OutputScale, step: int = 0) -> float | None:
     """Return a grade of the scale, so many steps better; None where there is none."""
     if scale.kind == "probability":
-        return number if 0.0 < number <= 1.0 and not step else None
+        return number if 0.0 < number <= 1.0 else None
     at = numbers.index(number) + step if number in numbers else len(numbers)
     if at >= len(numbers):
         return None
