@@ -218,6 +218,11 @@ def _capitals(text: str) -> Iterator[Enumeration]:
             yield Enumeration(items=items_of(match.group()), form="capitals", start=match.start(), marked=True)
 
 
+def offers_capitals(text: str) -> bool:
+    """Whether a text offers words in capitals one after the other: `TAK lub NIE`."""
+    return _CAPITALS.search(text) is not None
+
+
 def _enclosed(text: str) -> Iterator[Enumeration]:
     pairs = {"<": ">", "(": ")", "[": "]", "“": "”", "{": "}"}
     for match in _ENCLOSED.finditer(text):

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from .enumerations import enumerations
+from .enumerations import enumerations, offers_capitals
 from .prompt_words import pattern_of
 
 FIELD = "\ufffc"
@@ -83,6 +83,17 @@ _AT_A_LINE = re.compile(
 _GRADES = re.compile(rf"{_BULLET}{_LEAD}(?:score|rate|label|assign|use|give|think|explain)\b", re.IGNORECASE)
 _ONLY_GRADES = re.compile(r"[^\"'`“„«:{}<>\[\]\n]*\b-?\d+\b[^\d\"'`“„«:{}<>\[\]\n]{1,12}\d+[^\"'`“„«:{}<>\[\]\n]*")
 """A sentence that names a range of grades and no form of the answer: "Then give an overall score from 1 to 5."."""
+_FORM_IN_ANY_LANGUAGE = re.compile(
+    rf"[\"“„«'`]\s?\w[\w ]{{0,25}}:\s?(?:[NXn_#]+|\.{{3}}|…|<[^<>]*>|\d+|[\w-]+)\s?[\"”“»'`]"  # "Nota: N"
+    rf"|<(?:\w+ )?(?:{pattern_of('verdict_fields')}|{pattern_of('reasons')})>"
+    rf"|\b(?:{pattern_of('reasons')})\b.*\b(?:{pattern_of('lines')}|{pattern_of('in_turn')})\b"
+    rf"|\b(?:{pattern_of('in_turn')})\b.*\b(?:{pattern_of('reasons')})\b"
+    rf"|^\W*(?:{pattern_of('without')})\b.*\b(?:{pattern_of('reasons')}|{pattern_of('of_replies')})\b"
+    rf"|\b(?:{pattern_of('alone')})\b.*\b(?:{pattern_of('writes_last')})\W*$",
+    re.IGNORECASE,
+)
+"""A short sentence that shows the form of the answer, sets a reason and a verdict in turn, or forbids other text."""
+_CONDITIONAL = re.compile(rf"\W*(?:{pattern_of('if')})\b", re.IGNORECASE)
 _OF_FORM = re.compile(rf"\b(?:{pattern_of('reasons')}|{pattern_of('lines')}|{pattern_of('alone')})\b", re.IGNORECASE)
 _ROLE = re.compile(
     r"\W*(?:你是|您是|请你|あなたは|you are|you're|your (?:task|job|role|goal)\b|du bist|sie sind|act as|as an?\b|tu es"
@@ -346,6 +357,10 @@ def _kind(words: str, following: str) -> UnitKind:
         return "answer"
     if _AT_A_LINE.search(words) or (_ASKS_IN_ANY_LANGUAGE.match(words) and _OF_REASON.search(words)):
         return "answer"
+    if len(words) <= 120 and not _CONDITIONAL.match(words) and not _ITEM_LINE.match(words):
+        alone = re.search(rf"\b(?:{pattern_of('alone')})\b", words, re.IGNORECASE)
+        if _FORM_IN_ANY_LANGUAGE.search(words) or (alone and offers_capitals(words)):
+            return "answer"
     if "|" in words and re.fullmatch(r"[\s|:-]+", words):
         return "heading"  # the rule under the head of a table
     if _ASKS_IN_ANY_LANGUAGE.match(words) and any(
