@@ -40,15 +40,34 @@ def read_messages(
         raise InputError("there is no list of messages")
     messages = []
     for number, item in enumerate(body, start=1):
-        text = item.get("content") if isinstance(item, Mapping) else None
-        if not isinstance(text, str):
+        said, text = _role_and_text(item)
+        if text is None:
             raise InputError(f"message {number} has no text as its content")
-        role = ROLES.get(str(item.get("role")))
+        role = ROLES.get(said)
         if role is None:
-            raise InputError(f"message {number} has the role {item.get('role')!r:.40}")
+            raise InputError(f"message {number} has the role {said!r:.40}")
         literal = only_last and number < len(body)
         messages.append(TemplateMessage(role=role, parts=(text,) if literal else read_template(text)))
     return tuple(messages)
+
+
+def _role_and_text(item: Any) -> tuple[str, str | None]:  # Any: JSON
+    """Return the role and the text of a message: also of `{"user": text}`, and of a list of parts."""
+    if not isinstance(item, Mapping):
+        return "", None
+    if len(item) == 1 and (only := next(iter(item.items())))[0] in ROLES:
+        return only[0], text_of(only[1])
+    return str(item.get("role", "")), text_of(item.get("content", item.get("parts")))
+
+
+def text_of(content: Any) -> str | None:  # Any: JSON
+    """Return a content that is a text, or a list of parts that each are one; None where it is neither."""
+    if isinstance(content, Mapping):
+        content = content.get("text", content.get("parts"))
+    if isinstance(content, list) and content:
+        texts = [text_of(part) for part in content]
+        return "\n\n".join(text for text in texts if text) if all(text is not None for text in texts) else None
+    return content if isinstance(content, str) else None
 
 
 def read_langchain(text: str) -> tuple[TemplateMessage, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,8 @@ from .code_strings import read_javascript, read_python
 from .file_facts import FileFacts
 from .foreign_judge import ForeignJudge
 from .javascript_facts import javascript_facts
-from .messages import ROLES, read_langchain, read_messages
+from .messages import ROLES, read_langchain, read_messages, text_of
+from .other_code import TEXTS, notebook_code, read_string
 from .placeholders import read_parts, read_unusual
 from .prompt_files import read_promptfoo, read_text
 from .python_facts import python_facts
@@ -29,7 +31,10 @@ from .template_syntaxes import read_double_brace, read_f_string
 
 _PYTHON = (".py",)
 _JAVASCRIPT = (".js", ".mjs", ".cjs", ".ts", ".mts", ".jsx", ".tsx")
-_SYSTEM_KEYS = ("system", "system_prompt", "system_message", "systemPrompt", "instructions", "developer")
+_SYSTEM_KEYS = (
+    *("system", "system_prompt", "system_message", "systemPrompt", "instructions", "developer"),
+    *("system_instruction", "systemInstruction", "instruction"),
+)
 _USER_KEYS = (
     "user",
     "prompt",
@@ -43,7 +48,6 @@ _USER_KEYS = (
     "text",
     "content",
 )
-_PROMPTY = (".prompty", ".prompt")
 _WITH_SETTINGS = r"\A---\n([\s\S]*?\n)---\n([\s\S]*)"
 _ROLE_LINE = (
     r"(?m)^[ \t]*(?:#?[ \t]*(?=\w+:[ \t]*$)|\{\{role \"(?=\w+\"\}\}))(system|user|assistant|developer|model)"
@@ -73,18 +77,22 @@ def read_own_prompt(path: Path, string: str | None = None) -> ForeignJudge:
 
 
 def _read(path: Path, string: str | None) -> ForeignJudge:
-    data = path.suffix in (".yaml", ".yml", ".json")
+    data = path.suffix in (".yaml", ".yml", ".json", ".toml")
     if string is not None and not data and path.suffix not in (*_PYTHON, *_JAVASCRIPT):
-        raise InputError(f"--string names a string in code, YAML or JSON, and {path.name} is none of them")
+        raise InputError(f"--string names a string in code, YAML, TOML or JSON, and {path.name} is none of them")
     text = re.sub(r"\r\n?", "\n", read_text(path))
     try:
         if path.suffix in _PYTHON:
             return _from_python(path, text, string)
+        if path.suffix == ".ipynb":
+            return _from_python(path, notebook_code(text), string)
         if path.suffix in _JAVASCRIPT:
             messages = read_javascript(text, string)
             return _judge(path, "a JavaScript file", messages, beside=javascript_facts(text))
-        if re.match(_WITH_SETTINGS, text) and (path.suffix in _PROMPTY or re.search(_ROLE_LINE, text)):
+        if re.match(_WITH_SETTINGS, text):
             return _prompty(path, text)
+        if path.suffix == ".toml":
+            return _from_body(path, *_chosen(tomllib.loads(text), text, string))
         if path.suffix in (".yaml", ".yml"):
             return _from_body(path, *_chosen(_loaded(text), text, string))
         if path.suffix == ".json" or text.lstrip().startswith(("[{", "[\n", "{\n", '{"')):
@@ -94,6 +102,8 @@ def _read(path: Path, string: str | None) -> ForeignJudge:
                 if path.suffix == ".json":
                     raise
         notes: list[str] = []
+        if path.suffix.lower() not in (*TEXTS, ".jsonl"):
+            text = read_string(text)
         message = TemplateMessage(role="user", parts=read_parts(text, notes))
         return _judge(path, "a text", (message,), notes=tuple(notes))
     except InputError as error:
@@ -128,7 +138,7 @@ def _from_python(path: Path, text: str, string: str | None) -> ForeignJudge:
 
 
 def _prompty(path: Path, text: str) -> ForeignJudge:
-    """Read a Prompty or Dotprompt file: settings between lines of dashes, then messages under their roles."""
+    """Read settings between lines of dashes, and the text after them: Prompty and Dotprompt name its roles."""
     head, body = re.findall(_WITH_SETTINGS, text)[0]
     turns = re.split(_ROLE_LINE, body)
     if len(turns) < 3:
@@ -143,7 +153,7 @@ def _prompty(path: Path, text: str) -> ForeignJudge:
         messages[-1] = TemplateMessage(role="user", parts=messages[-1].parts)
     settings = _loaded(head)
     facts = facts_of(settings, head) if isinstance(settings, Mapping) else FileFacts()
-    return _judge(path, "a Prompty file", tuple(messages), notes=tuple(notes), beside=facts)
+    return _judge(path, "a text with settings", tuple(messages), notes=tuple(notes), beside=facts)
 
 
 def _loaded(text: str) -> Any:  # Any: YAML
@@ -201,9 +211,13 @@ def _from_body(path: Path, body: Any, text: str) -> ForeignJudge:  # Any: JSON o
         return _mlflow(path, body["instructions_judge_pydantic_data"])
     if isinstance(body.get("prompt"), Mapping):  # LangSmith, Langfuse and others keep the prompt one level down
         return _with_outer(_from_body(path, body["prompt"], json.dumps(body["prompt"])), body, text)
-    for key in ("messages", "prompt", "template", "input", "chat"):
-        if isinstance(body.get(key), list):
-            return _judge(path, "a chat", read_messages(body[key], read_parts), beside=facts_of(body, text))
+    for key in ("messages", "prompt", "template", "input", "chat", "contents"):
+        if isinstance(chat := body.get(key), list) and chat and all(isinstance(line, str) for line in chat):
+            body = {**body, key: "\n".join(chat)}
+        elif isinstance(chat, list):
+            system = text_of(next((body[name] for name in _SYSTEM_KEYS if body.get(name)), None))
+            chat = [{"system": system}, *chat] if system else chat
+            return _judge(path, "a chat", read_messages(chat, read_parts), beside=facts_of(body, text))
     messages: list[TemplateMessage] = []
     for role, keys in (("system", _SYSTEM_KEYS), ("user", _USER_KEYS)):
         value = next((body[key] for key in keys if isinstance(body.get(key), str) and body[key].strip()), None)

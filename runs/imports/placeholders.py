@@ -13,7 +13,9 @@ from .template_syntaxes import read_jinja, read_loose
 Parts = tuple[TemplatePart, ...]
 
 _DOLLAR = r"(?<![\w$\\])\$([A-Za-z_]\w*)"
-_SHORTENED = re.compile(r"\{\{-?\s*([\w.]+)\s*\|\s*((?:truncate|trim|string|e|escape|safe)\b[^{}|]*?)\s*-?\}\}")
+_SHORTENED = re.compile(
+    r"\{\{-?\s*([\w.]+)\s*\|\s*((?:truncate|trim|strip|string|e|escape|safe|raw|nl2br|dump)\b[^{}|]*?)\s*-?\}\}"
+)
 """A field of a Jinja template with a filter that leaves its words alone."""
 _CONVERTED = re.compile(r"(?<!\{)\{([A-Za-z_][\w.]*)(![rsa])?(:[^{}\s\"']{1,8})?\}(?!\})")
 """A field of an f-string with a conversion or a format."""
@@ -21,7 +23,7 @@ _HANDLEBARS = (
     (r"\{\{![\s\S]*?\}\}\n?", ""),
     (r"\{\{\{\s*([\w.]+)\s*\}\}\}", r"{{\1}}"),
     (r"\{\{#\s*([\w.]+)\s*#\}\}", r"{{\1}}"),  # Dify
-    (r"\{\{\s*[.$@]([\w.]+)\s*\}\}", r"{{\1}}"),  # Go, Semantic Kernel, n8n
+    (r"\{\{\s*[.$@&]([\w.]+)\s*\}\}", r"{{\1}}"),  # Go, Semantic Kernel, n8n
     (r"\{\{\s*(?:json|trim|toJSON)\s+([\w.]+)\s*\}\}", r"{{\1}}"),
     (r"\{\{[#^]\s*(?:if|with)\s+([\w.]+)\s*\}\}", r"{% if \1 %}"),
     (r"\{\{[#^]\s*unless\s+([\w.]+)\s*\}\}", r"{% if not \1 %}"),
@@ -34,7 +36,7 @@ _HANDLEBARS = (
 )
 """Tags of Handlebars, Mustache and their like, as Jinja writes them."""
 _UNUSUAL = (
-    r"<%=?\s*([\w.]+)\s*%>",
+    r"<%[=-]?\s*([\w.]+)\s*%>",
     r"\{\{\s*([^\W\d][\w -]{2,40}?)\s*\}\}",
     r"\{/?([^\W\d][\w -]{2,40}?)\}",
     r"%(\w{3,40})%",
@@ -46,6 +48,7 @@ _UNUSUAL = (
     r"(?<![\w@])@(\w{3,40})",
     r"(?<=\s):([a-z]\w{2,40})",
     r"\{(\d)\}",
+    r"%([sdv])(?!\w)",
 )
 """What may be a field where no usual syntax has one: only where the text of a row can stand."""
 
@@ -69,7 +72,12 @@ def read_parts(text: str, notes: list[str] | None = None) -> Parts:
     text = text.strip("\n")
     if not re.search(r"\{\{\s*[\w.]+\s*\}\}", text):
         text = re.sub(_CONVERTED, r"{\1}", text)
-        for syntax in (r"\$\{(\w+)\}", r"%\((\w+)\)s", r"<<\s*(\w+)\s*>>"):
+        for syntax in (
+            r"(?<![\w$\\])\$\{?([A-Za-z_]\w*)\}?" if "${" in text else r"\$\{(\w+)\}",
+            r"%\((\w+)\)s",
+            r"<<\s*(\w+)\s*>>",
+            r"\\\((\w+)\)",
+        ):
             if re.search(syntax, text):
                 return _cut(syntax, text)
     parts = read_loose(text)
@@ -98,8 +106,8 @@ def _places(syntax: str, text: str) -> list[tuple[int, int, str]]:
         after = text[match.end() :].partition("\n")[0]
         name = match[1].strip()
         label = re.search(r"([^\W\d]\w*)\W*$", before or text[: match.start()].rstrip().rpartition("\n")[2])
-        if name.isdigit():
-            name = label[1] if label else f"text_{name}"
+        if len(name) == 1:  # by its place, so the label before it names it
+            name = label[1] if label else f"text_{len(places) + 1}"
         of_row = re.fullmatch(r"\s*(?:[^\n.!?]{0,40}[:=])?[\s*\"'`>]*", before) and re.fullmatch(r"[\s\"'`*<.]*", after)
         closed = f"</{name}>" in text or before.rstrip().endswith(">")
         if of_row and not closed and not _is_of_answer(name):
