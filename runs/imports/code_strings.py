@@ -6,10 +6,12 @@ import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from ...judges import InputError
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart, join_literals
 from .messages import ROLES
+from .placeholders import read_parts
 from .template_syntaxes import read_dollar, read_loose
 
 Parts = tuple[TemplatePart, ...]
@@ -48,7 +50,17 @@ def read_python(text: str, wanted: str | None) -> tuple[TemplateMessage, ...]:
         chats = [chat for chat in chats if any(string.has_fields for string in chat)]
         if len(chats) == 1:
             return _as_messages([*_system_argument(tree, named, chats[0]), *chats[0]])
-    return _choose(list(_python_strings(tree, named)), wanted)
+    grown = {node.target.id for node in ast.walk(tree) if isinstance(node, ast.AugAssign) and _is_name(node.target)}
+    whole = [
+        CodeString(name=name, parts=parts, line=named[name].lineno)
+        for name in sorted(grown & named.keys())
+        if (parts := python_parts(named[name], named))
+    ]
+    return _choose([*_python_strings(tree, named), *whole], wanted)
+
+
+def _is_name(node: ast.expr) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name)
 
 
 def _python_strings(node: ast.AST, named: dict[str, ast.expr], name: str = "") -> Iterator[CodeString]:
@@ -82,7 +94,23 @@ def constants_of(tree: ast.AST) -> dict[str, ast.expr]:
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and node.target.id in named:
             whole = ast.BinOp(left=named[node.target.id], op=node.op, right=node.value)
             named[node.target.id] = ast.copy_location(whole, node)
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in ("append", "extend")
+        ):
+            _grow(named, node.func.value, node)
     return named
+
+
+def _grow(named: dict[str, ast.expr], target: ast.expr, call: ast.Call) -> None:
+    """Put what is appended to a list of texts into the list."""
+    listed = named.get(target.id) if isinstance(target, ast.Name) else None
+    if not isinstance(target, ast.Name) or not isinstance(listed, ast.List) or len(call.args) != 1:
+        return
+    (more,) = call.args
+    added = more.elts if isinstance(more, ast.List | ast.Tuple) else [more]
+    named[target.id] = ast.copy_location(ast.List(elts=[*listed.elts, *added], ctx=ast.Load()), listed)
 
 
 def _system_argument(tree: ast.AST, named: dict[str, ast.expr], chat: Sequence[CodeString]) -> list[CodeString]:
@@ -237,6 +265,8 @@ _JS_PIECES = rf"(?:\s*(?:[+,]|{_JS_NAME_PUT_IN}|\"\"|''|``)\s*)*"
 _JS_LINK = re.compile(rf"{_JS_PIECES}\s*[+,]{_JS_PIECES}\s*")
 """What stands between two strings that are put together, with `+` or as neighbours in a list."""
 _JS_JOINED_LIST = re.compile(r"\$\{\s*(?P<name>\w+)\.join\(\s*(?P<mark>['\"`])(?P<between>[^'\"`]*)(?P=mark)\s*\)\s*\}")
+_JS_OF_USER = ("prompt", "user", "input", "content", "userPrompt")
+"""Names of a text that may be short, because the system text says what to do."""
 _JS_ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
@@ -274,11 +304,21 @@ def read_javascript(text: str, wanted: str | None) -> tuple[TemplateMessage, ...
                 name=name[1] if name else "", parts=join_literals(parts), line=line, role=role[1] if role else ""
             )
         )
-    strings = [string for string in strings if len(string) >= 40 or string.role]
+    strings += _js_named_contents(text, constants)
+    strings.sort(key=lambda string: string.line)
+    strings = [one for one in strings if len(one) >= 40 or one.role or (one.has_fields and one.name in _JS_OF_USER)]
     chat = [string for string in strings if string.role in ROLES]
     if wanted is None and any(string.has_fields for string in chat):
         return _as_messages(chat)
     return _choose(strings, wanted)
+
+
+def _js_named_contents(text: str, constants: Mapping[str, re.Match[str]]) -> Iterator[CodeString]:
+    """Yield the messages whose content is a constant: `{ role: "system", content: SYSTEM }`."""
+    for match in re.finditer(_JS_ROLE.pattern.removesuffix("$") + r"([A-Za-z_$][\w$]*)\s*[,}]", text):
+        if match[2] in constants:
+            parts = join_literals(_js_parts(f"${{{match[2]}}}", constants))
+            yield CodeString(name=match[2], parts=parts, line=text.count("\n", 0, match.start()) + 1, role=match[1])
 
 
 def _js_list(text: str, match: re.Match[str]) -> str:
@@ -332,7 +372,11 @@ def _choose(strings: Sequence[CodeString], wanted: str | None) -> tuple[Template
         return _as_messages(found[:1])
     prompts = [string for string in strings if string.has_fields and len(string) >= 20]
     prompts = prompts or [string for string in strings if string.has_fields and len(string) >= 5]
+    if not prompts and wanted is None:
+        prompts = [replace(one, parts=read_parts("".join(map(str, one.parts)))) for one in strings if len(one) >= 60]
+        prompts = [string for string in prompts if string.has_fields]
     prompts = [string for at, string in enumerate(prompts) if all(string.parts != p.parts for p in prompts[:at])]
+    prompts = [string for string in prompts if not any(_is_part(string, other) for other in prompts)]
     if not prompts:
         raise InputError("it holds no string with fields", hint="put the prompt into a text file with {field} in it")
     systems = [string for string in strings if re.search(r"(?i)system|instruction", string.name)]
@@ -341,6 +385,12 @@ def _choose(strings: Sequence[CodeString], wanted: str | None) -> tuple[Template
         lines = ", ".join(f"{string.name or 'a string'} (line {string.line})" for string in users or prompts)
         raise InputError(f"it holds several strings with fields: {lines}", hint="say which with --string NAME")
     return _as_messages([*systems[:1], users[0]] if len(systems) == 1 else users)
+
+
+def _is_part(string: CodeString, other: CodeString) -> bool:
+    """Whether a string is a piece of another one, which is put together from it."""
+    texts = ["".join(p if isinstance(p, str) else "\ufffc" for p in one.parts).strip() for one in (string, other)]
+    return len(texts[0]) < len(texts[1]) and texts[0] in texts[1]
 
 
 def _as_messages(strings: Sequence[CodeString]) -> tuple[TemplateMessage, ...]:
