@@ -24,6 +24,13 @@ _UNION = re.compile(
 _MAP = re.compile(
     rf"(?P<name>[A-Za-z_$][\w$]*)\s*(?::[^=\n]*)?[=:]\s*\{{(?P<all>(?:\s*['\"]?[\w -]+['\"]?\s*:\s*{_NUMBER}\s*,?)+)\}}"
 )
+_SENDS_SCHEMA = re.compile(
+    r"generateObject|Output\.object|zod\w*Format|[wW]ithStructuredOutput|response_?[sS]chema|response_format"
+)
+_SCHEMA = re.compile(r"\bz\.object\(\s*\{(?P<fields>[\s\S]*?)\}\s*\)")
+_SCHEMA_FIELD = re.compile(
+    r"(?P<name>\w+)\s*:\s*z\s*\.(?P<kind>\w+)\((?P<of>[^()]*)\)(?P<limits>(?:\s*\.\w+\((?:[^()\"']|\"[^\"]*\"|'[^']*')*\))*)"
+)
 _DECLARED = re.compile(r"(?:(?:const|let|var|function)\s+)?([A-Za-z_$][\w$]*)\s*(?::[^=\n]*)?(?:=(?!=)|\(|:)")
 
 
@@ -56,7 +63,20 @@ def javascript_facts(text: str) -> FileFacts:
         compared=tuple(_compared(code, constants)),
         labels=labels,
         scores=scores,
+        answer_fields=_answer_fields(code),
     )
+
+
+def _answer_fields(code: str) -> dict[str, str]:
+    """Return the fields of the one zod schema that is sent beside the messages, each with its labels or limits."""
+    schemas = _SCHEMA.findall(code) if _SENDS_SCHEMA.search(code) else []
+    fields: dict[str, str] = {}
+    for field in _SCHEMA_FIELD.finditer(schemas[0]) if len(schemas) == 1 else ():
+        ends = [re.search(rf"\.{end}\((-?\d+)\)", field["limits"]) for end in ("min", "max")]
+        range_said = f", from {ends[0][1]} to {ends[1][1]}" if ends[0] and ends[1] else ""
+        labels = " | ".join(f'"{label}"' for label in _strings(field["of"]))
+        fields[field["name"]] = labels or f"<{field['kind'].replace('array', 'list')}{range_said}>"
+    return fields
 
 
 def _compared(code: str, constants: dict[str, float]) -> Iterator[Compared]:
