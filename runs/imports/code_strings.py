@@ -229,6 +229,8 @@ def _percent(parts: Parts, right: ast.expr, named: dict[str, ast.expr], depth: i
 
 def _python_value(node: ast.expr, named: dict[str, ast.expr], depth: int) -> list[TemplatePart]:
     """Return what stands in a place of an f-string: a constant's own text, else a field by its last name."""
+    if isinstance(node, ast.Constant):
+        return [str(node.value)]
     name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
     known = ast.unparse(node) in (name, f"self.{name}", f"cls.{name}") and isinstance(
         named.get(name), ast.Constant | ast.JoinedStr

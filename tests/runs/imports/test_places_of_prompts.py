@@ -1,0 +1,148 @@
+"""One prompt in the syntaxes and files in which people keep theirs: it comes in as the same judge from each."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from judgewright.judges import InputError
+from judgewright.runs.imports import AddOptions, read_own_prompt, understand
+
+ROLE = "You check answers of our help desk bot."
+RULES = "The answer must address the question and must not promise refunds.\nNumbers have to match the tariff table."
+ASKS = "Reply with PASS or FAIL on the last line."
+SYSTEM = f"{ROLE}\n\n{RULES}\n\n{ASKS}"
+USER = "Question: {question}\nAnswer: {answer}"
+
+
+def written(question: str, answer: str) -> str:
+    """The prompt with its placeholders."""
+    return f"{ROLE}\n\nQuestion: {question}\nAnswer: {answer}\n\n{RULES}\n\n{ASKS}\n"
+
+
+def same_judge(tmp_path: Path, name: str, text: str, fields: tuple[str, str]) -> None:
+    """The file is read without a question, as the judge that it is."""
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    understood = understand(read_own_prompt(path), AddOptions())
+    prompt = understood.prompt
+    assert prompt is not None, understood.questions
+    assert prompt.inputs == fields
+    assert prompt.scale.labels == ("FAIL", "PASS")
+    assert (prompt.criteria, prompt.system.split("\n")[0]) == (RULES, ROLE)
+    assert "refunds" not in prompt.reply
+
+
+@pytest.mark.parametrize(
+    ("form", "fields"),
+    [
+        ("{{$NAME}}", "question answer"),  # Semantic Kernel
+        ("{{.NAME}}", "question answer"),  # Go
+        ("{{ $json.NAME }}", "question answer"),  # n8n
+        ("{{#sys.NAME#}}", "question answer"),  # Dify
+        ("{{&NAME}}", "question answer"),
+        ("{{json NAME}}", "question answer"),
+        ("{{user-NAME}}", "user_question user_answer"),
+        ("{{ NAME | strip }}", "question answer"),
+        ("{the NAME}", "the_question the_answer"),
+        ("{NAME!r}", "question answer"),
+        ("{NAME:.200}", "question answer"),
+        ("${NAME}", "question answer"),
+        ("<%= NAME %>", "question answer"),
+        ("%NAME%", "question answer"),
+        ("##NAME##", "question answer"),
+        ("<NAME>", "question answer"),
+        ("[[NAME]]", "question answer"),
+        ("[insert NAME here]", "question answer"),
+        ("@NAME", "question answer"),
+        (":NAME", "question answer"),
+        ("{0}", "Question Answer"),
+        ("%s", "Question Answer"),
+    ],
+)
+def test_fields_in_any_syntax(tmp_path: Path, form: str, fields: str) -> None:
+    """What stands alone after a label is a field, in whatever marks."""
+    first, second = fields.split()
+    text = written(form.replace("NAME", "question"), form.replace("NAME", "answer"))
+    same_judge(tmp_path, "judge.txt", text, (first, second))
+
+
+def test_what_the_judge_fills_in_is_no_field(tmp_path: Path) -> None:
+    """Placeholders of the answer's form are left alone where nothing else is a field."""
+    path = tmp_path / "judge.txt"
+    path.write_text(f"{RULES}\n\nScore: <score>\nReason: <reason>\n", encoding="utf-8")
+    with pytest.raises(InputError, match="no field"):
+        understand(read_own_prompt(path), AddOptions())
+
+
+def _indented(text: str) -> str:
+    return textwrap.indent(text, "    ")
+
+
+BODY = written("{{question}}", "{{answer}}")
+CODE = {
+    "judge.go": "package judge\n\n// for the help desk\nvar t = parse(`"
+    + written("{{.question}}", "{{.answer}}")
+    + "`)\n",
+    "judge.rb": "PROMPT = <<~PROMPT\n" + _indented(written("#{question}", "#{answer}")) + "PROMPT\n\ncall(PROMPT)\n",
+    "Judge.cs": 'class J { string P = $"""\n' + _indented(written("{question}", "{answer}")) + '    """; }\n',
+    "judge.php": "<?php\nreturn <<<EOT\n" + written("$question", "{$answer}") + "EOT;\n",
+    "judge.rs": 'fn p() -> String { format!(r#"' + written("{question}", "{answer}") + '"#) }\n',
+    "judge.sh": 'question="$1"\nread -r P <<EOF\n' + written("$question", "${answer}") + 'EOF\ncurl -d "$P" "$URL"\n',
+    "judge.swift": 'let p = """\n' + written("\\(question)", "\\(answer)") + '"""\n',
+    "judge.sql": "INSERT INTO p VALUES ('desk', '" + BODY + "');\n",
+    "judge.toml": 'name = "desk"\nprompt = """\n' + BODY + '"""\n',
+    "judge.md": "---\ntitle: Desk\nowner: ana\n---\n\n" + BODY,
+    "judge.hbs": "{{! for the help desk }}\n" + written("{{question}}", "{{{answer}}}"),
+    "judge.ipynb": json.dumps(
+        {"cells": [{"cell_type": "code", "source": ["%pip install x\n", f'P = """{BODY}"""\n']}], "nbformat": 4}
+    ),
+    "parts.json": json.dumps(
+        {
+            "system": [{"type": "text", "text": SYSTEM}],
+            "messages": [{"role": "user", "content": [{"type": "text", "text": USER}]}],
+        }
+    ),
+    "contents.json": json.dumps(
+        {
+            "system_instruction": {"parts": [{"text": SYSTEM}]},
+            "contents": [{"role": "user", "parts": [{"text": USER}]}],
+        }
+    ),
+    "lines.json": json.dumps({"prompt": BODY.split("\n")}),
+    "pairs.yaml": json.dumps([{"system": SYSTEM}, {"user": USER}]),
+    "grown.py": f"def p(question, answer):\n    t = {ROLE!r} + '\\n\\n'\n    t += f'Question: {{question}}\\n'\n"
+    f"    t += f'Answer: {{answer}}\\n\\n'\n    t += {RULES + chr(10) * 2 + ASKS!r}\n    return t\n",
+    "appended.py": f"def p(question, answer):\n    ps = [{ROLE!r}]\n"
+    "    ps.append(f'Question: {question}\\nAnswer: {answer}')\n"
+    f"    ps.append({RULES + chr(10) * 2 + ASKS!r})\n    return '\\n\\n'.join(ps)\n",
+    "percent.py": f'P = """{written("%(question)s", "%(answer)s")}"""\n',
+    "named.ts": f"const SYSTEM = `{SYSTEM}`;\nconst m = [\n  {{ role: 'system', content: SYSTEM }},\n"
+    "  { role: 'user', content: `Question: ${row.question}\\nAnswer: ${row.answer}` },\n];\n",
+}
+
+
+@pytest.mark.parametrize("name", CODE)
+def test_prompts_in_any_file(tmp_path: Path, name: str) -> None:
+    """The code, the settings and the comments round a prompt are no part of it."""
+    same_judge(tmp_path, name, CODE[name], ("question", "answer"))
+
+
+def test_a_schema_in_typescript_is_the_answer(tmp_path: Path) -> None:
+    """A zod schema that is sent beside the messages says which labels there are."""
+    text = (
+        'generateObject({ schema: z.object({ reason: z.string(), verdict: z.enum(["FAIL", "PASS"]) }),\n'
+        f"  system: `{ROLE}\n\n{RULES}`, prompt: `Question: ${{question}}\\nAnswer: ${{answer}}` }});\n"
+    )
+    same_judge(tmp_path, "judge.ts", text, ("question", "answer"))
+
+
+def test_code_without_a_long_string_is_refused(tmp_path: Path) -> None:
+    """Code is never taken for a prompt."""
+    path = tmp_path / "judge.go"
+    path.write_text('package judge\n\nvar q = "{{.question}}"\n', encoding="utf-8")
+    with pytest.raises(InputError, match="no string over several lines"):
+        read_own_prompt(path)
