@@ -9,6 +9,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
-import jsonlines
 import orjson
 
 from ..errors import DataError
@@ -173,18 +173,16 @@ class _Lines:
 
 
 def _json_lines(lines: _Lines, problems: Problems) -> Iterator[Record]:
-    with jsonlines.Reader(lines, loads=parse_strictly) as reader:  # pyright: ignore[reportCallIssue]  # attrs names _loads so
-        while True:
-            try:
-                value = reader.read(skip_empty=True, allow_none=True)
-            except EOFError:
-                return
-            except jsonlines.InvalidLineError as error:
-                if lines.damaged != lines.number:
-                    problems.add(lines.number, f"not valid JSON: {_plain(error.__cause__)}")
-                continue
-            if lines.damaged != lines.number:
-                yield from _flat(value, lines.number, problems)
+    for line in lines:
+        if lines.damaged == lines.number or not line.rstrip():
+            continue
+        try:
+            # Some programs write a record separator (RFC 7464) or a second byte order mark before a line.
+            value = parse_strictly(line[1:] if line[0] in "\x1e\ufeff" else line)
+        except ValueError as error:
+            problems.add(lines.number, f"not valid JSON: {_plain(error)}")
+            continue
+        yield from _flat(value, lines.number, problems)
 
 
 def _json_list(body: bytes, problems: Problems) -> Iterator[Record]:
@@ -285,13 +283,40 @@ def parse_strictly(text: str) -> Any:  # Any: JSON
     Raises:
         ValueError: The text is not such JSON.
     """
-    # orjson refuses all of these but doubled keys, of which it silently keeps the last; the
-    # standard parser can tell.
-    orjson.loads(text)
+    value = orjson.loads(text)
+    # orjson keeps the last of doubled keys, and makes floats of whole numbers beyond 64 bits; where a text may hold
+    # either, the standard parser reads it, which takes several times as long.
+    keys = _count_keys(value)
+    if text.count('":') == text.count(":") == keys or len(_KEY.findall(text)) == keys:
+        return value
     try:
         return _STRICT.decode(text)
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+_DEEP = 16
+"""Levels of nesting beyond which the standard parser reads a text, as it says what is too deep."""
+_KEY = re.compile(r'"[ \t\r\n]*:')
+"""The end of a key, or what looks like one inside a text."""
+
+
+def _count_keys(value: Any, depth: int = 0) -> int:  # Any: JSON
+    """Return how many keys a value has at all depths; -1 where it is deep, or a number in it may have been whole."""
+    if isinstance(value, float) or depth > _DEEP:
+        return -1 if depth > _DEEP or abs(value) >= 2.0**63 else 0
+    if not isinstance(value, dict | list):
+        return 0
+    count, items = 0, value
+    if isinstance(value, dict):
+        count, items = len(value), value.values()
+    for item in items:
+        if item.__class__ is float or item.__class__ is dict or item.__class__ is list:
+            inner = _count_keys(item, depth + 1)
+            if inner < 0:
+                return -1
+            count += inner
+    return count
 
 
 def _single_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -320,9 +345,16 @@ def _json_type(value: object) -> str:
     return names.get(type(value), "a number")
 
 
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+"""Types of values that stand in a record as they are."""
+
+
 def _flat(value: Any, at: int, problems: Problems) -> Iterator[Record]:  # Any: JSON, or what Parquet holds
     if not isinstance(value, Mapping):
         problems.add(at, f"an object is needed, this is {_json_type(value)}: {shorten(value)}")
+        return
+    if _PLAIN.issuperset(map(type, value.values())):
+        yield Record(at, dict(value))
         return
     fields: dict[str, Cell] = {}
     # A stack of its own, not recursion: nesting must not decide whether a row can be read.
