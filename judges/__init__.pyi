@@ -22,15 +22,8 @@ from .files.verdicts import load_verdicts
 from .files.write_beside import write_beside
 from .instruction import Filled, Instruction, Unfilled, ask_instruction, load_instruction, number_lines, read_answer
 from .judge import VERDICT_LIMIT, JudgeSettings, judge, judge_request
-from .judged_dataset import (
-    CLASS_METRICS,
-    PROBABILITY_METRICS,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    JudgedDataset,
-    group_codes,
-)
+from .judged_arrays import CLASS_METRICS, PROBABILITY_METRICS, BoolArray, FloatArray, IntArray, JudgedArrays
+from .judged_dataset import JudgedDataset, group_codes
 from .leaderboard import Leaderboard, rank_judges
 from .listwise import Repairs, Window, judge_listwise, rank, rank_queries
 from .metrics.benchmark import Benchmark, by_column, measure, require_column
@@ -133,6 +126,7 @@ __all__ = [
     "Isotonic",
     "JudgePrompt",
     "JudgeSettings",
+    "JudgedArrays",
     "JudgedDataset",
     "JudgewrightError",
     "KeptRule",

@@ -9,25 +9,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from .errors import InputError
+from .judged_arrays import BoolArray, FloatArray, IntArray, JudgedArrays
 from .notebook_display import FIRST_ROWS, SIMULATED, html_table
-from .rows import Dataset, Row
-from .scale import DecisionRule, OutputScale, split_class_metric
+from .rows import Row
+from .scale import DecisionRule
 from .verdict import Answer, Unscored, Verdict, apply_rule
 
 if TYPE_CHECKING:
     import pandas as pd
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
-
-CLASS_METRICS = ("accuracy_grades", "kappa_grades", "f1_macro_grades")
-"""Metrics that take grades or classes as names: only whether two are the same counts."""
-PROBABILITY_METRICS = ("brier",)
-"""Metrics of the judge's probability that two judges can be compared by."""
 
 
 def group_codes(rows: Iterable[Row]) -> IntArray:
@@ -40,21 +31,14 @@ def group_codes(rows: Iterable[Row]) -> IntArray:
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgedDataset:
+class JudgedDataset(JudgedArrays):
     """A dataset and one answer per row, in the same order.
 
     The arrays cover the *scored* rows: those with a human label and a verdict. Unscored rows are
     counted in `unscored` and enter no mean.
     """
 
-    dataset: Dataset
     answers: tuple[Answer, ...]
-    scale: OutputScale
-    """The judge's scale, its threshold the one that decides here; the label scale is the dataset's."""
-    judge: str = ""
-    """`name@version` of the prompt, or the file the verdicts came from."""
-    model: str = ""
-    simulated: bool = False
     rule: DecisionRule | None = None
     """The rule that decided; None where it was the threshold of the judge's own scale."""
     outputs: tuple[str, ...] = ()
@@ -99,21 +83,9 @@ class JudgedDataset:
         return np.array([v.score for v in self.verdicts], np.float64)
 
     @cached_property
-    def positive(self) -> BoolArray:
-        """Whether people call the row positive; shape (n,)."""
-        return self.label >= self.dataset.labels.threshold
-
-    @cached_property
     def predicted(self) -> BoolArray:
         """Whether the judge calls the row positive; shape (n,)."""
         return np.array([v.positive for v in self.verdicts], np.bool_)
-
-    @cached_property
-    def wrong(self) -> BoolArray:
-        """Whether the judge decided otherwise than people, or chose another class than they; shape (n,)."""
-        if self.scale.kind == "choice":
-            return self.label != self.score
-        return self.positive != self.predicted
 
     def is_right(self, row: Row, verdict: Verdict) -> bool:
         """Whether a verdict on a labelled row agrees with people, as `wrong` has it."""
@@ -140,18 +112,6 @@ class JudgedDataset:
         return np.where(by_rule, from_confidence, self.score)
 
     @property
-    def states_probability(self) -> bool:
-        """Whether at least one scored row has a probability."""
-        return bool(np.isfinite(self.probability).any())
-
-    @cached_property
-    def certainty(self) -> FloatArray:
-        """Probability the judge gives the side it took, NaN where none was given; shape (n,)."""
-        if self.scale.kind != "probability":
-            return self.confidence
-        return np.where(self.predicted, self.score, 1.0 - self.score)
-
-    @property
     def disagreements(self) -> list[int]:
         """Positions among the scored rows that the judge decided differently from people, the surest first.
 
@@ -170,38 +130,28 @@ class JudgedDataset:
         """Codes of the groups, 0..G-1 in order of first appearance; shape (n,). A row without a group is its own."""
         return group_codes(self.rows)
 
-    def compared(self, metric: str) -> tuple[BoolArray, BoolArray] | tuple[FloatArray, FloatArray]:
-        """Return people's side and the judge's as a metric compares them.
+    @property
+    def shared_groups(self) -> IntArray | None:
+        """Codes of the groups as `groups`, None where every scored row is its own."""
+        return self.groups if int(self.groups.max(initial=-1)) + 1 < len(self.groups) else None
 
-        Decisions for a metric of decisions, grades or classes for one of those, probabilities for one of those: a
-        verdict without a confidence then counts as given with certainty. A metric of one class of a choice, such as
-        `recall[billing]`, takes the class for the positive side and all others for the negative one.
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """Names of the inputs of the first scored row."""
+        return tuple(self.rows[0].inputs) if self.rows else ()
 
-        Raises:
-            InputError: The metric does not fit the scale: people graded on another one, or a choice has no threshold.
-        """
-        _, name = split_class_metric(metric)
-        if name is not None:
-            if self.scale.kind != "choice" or name not in self.scale.labels:
-                raise InputError(f"{metric}: {name!r} is not a class of the judge, which gives {self.scale.describe()}")
-            code = float(self.scale.labels.index(name))
-            return self.label == code, self.score == code
-        if self.scale.kind == "choice" and metric not in CLASS_METRICS:
-            raise InputError(
-                f"{metric} needs an order, and this judge chooses {self.scale.describe()}",
-                hint=f"name a class, such as recall[{self.scale.labels[0]}], or use {', '.join(CLASS_METRICS)}",
-            )
-        if metric in PROBABILITY_METRICS:
-            stated = np.isfinite(self.probability)
-            return self.positive.astype(np.float64), np.where(stated, self.probability, self.predicted)
-        if metric not in CLASS_METRICS and metric != "off_by_one":
-            return self.positive, self.predicted
-        if not self.same_scale:
-            theirs = self.dataset.labels.describe()
-            raise InputError(
-                f"{metric} compares grades, but labels are {theirs} and the judge's {self.scale.describe()}"
-            )
-        return self.label, self.score
+    @property
+    def total(self) -> int:
+        """All rows, scored or not."""
+        return len(self.dataset.rows)
+
+    @property
+    def unanswered(self) -> tuple[int, int]:
+        """How many labelled rows without a verdict people call negative, and how many positive."""
+        missing = zip(self.dataset.rows, self.answers, strict=True)
+        rows = [row for row, answer in missing if row.label is not None and isinstance(answer, Unscored)]
+        positive = sum(map(self.dataset.positive, rows))
+        return len(rows) - positive, positive
 
     @property
     def unscored(self) -> dict[str, int]:
@@ -212,24 +162,6 @@ class JudgedDataset:
     def unlabelled(self) -> int:
         """How many rows have no human label."""
         return sum(row.label is None for row in self.dataset.rows)
-
-    @property
-    def coverage(self) -> float:
-        """Share of the labelled rows that have a verdict; 0 for no rows."""
-        labelled = len(self.dataset.rows) - self.unlabelled
-        return len(self.scored) / labelled if labelled else 0.0
-
-    @property
-    def same_scale(self) -> bool:
-        """Whether people and judge graded on the same levels, so that grades can be compared one by one."""
-        levels = self.scale.levels
-        return levels == self.dataset.labels.levels and len(levels) > 0
-
-    @cached_property
-    def on_grades(self) -> bool:
-        """Whether labels and scores share a scale and none of them lies between two of its levels."""
-        grades = np.concatenate([self.label, self.score])
-        return self.same_scale and bool((grades == np.round(grades)).all())
 
     def only(self, positions: Sequence[int] | IntArray) -> JudgedDataset:
         """Return the table of the rows at these positions of the dataset."""

@@ -9,7 +9,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from .errors import InputError
-from .judged_dataset import CLASS_METRICS, JudgedDataset
+from .judged_arrays import CLASS_METRICS
+from .judged_dataset import JudgedDataset
 from .metrics.benchmark import Benchmark
 from .metrics.catalog import PAIRED_METRICS, sign_of
 from .metrics.estimate import Estimate

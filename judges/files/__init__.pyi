@@ -13,6 +13,7 @@ from .text_answers import TextAnswers, gold_answers, load_text_answers
 from .verdict_columns import GROUP_COLUMNS, RATIONALE, VerdictColumns
 from .verdict_items import require_aggregate
 from .verdict_scale import GradeMap, infer_scale, parse_grade_map, words_for
+from .verdict_stream import STREAMED, can_stream, stream_verdicts
 from .verdicts import load_judges, load_verdicts
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "GROUP_COLUMNS",
     "KINDS",
     "RATIONALE",
+    "STREAMED",
     "SUSPICIONS",
     "WORDS",
     "Cell",
@@ -36,6 +38,7 @@ __all__ = [
     "TextAnswers",
     "TokenSummary",
     "VerdictColumns",
+    "can_stream",
     "check_rows",
     "count_row_tokens",
     "find_suspicions",
@@ -61,6 +64,7 @@ __all__ = [
     "read_table",
     "require_aggregate",
     "rows_in_memory",
+    "stream_verdicts",
     "unit_of",
     "with_audited_labels",
     "words_for",

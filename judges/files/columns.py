@@ -104,7 +104,7 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
     records = itertools.islice(stream, limit)
     first = next(records, None)
     if first is None:
-        unreadable.check(hint=_list_hint(unreadable))
+        unreadable.check(hint=list_hint(unreadable))
         raise DataError(f"{path}: the file has no rows")
     by_id, group = roles.id, roles.group
     if by_id is None and "id" in first.fields:
@@ -121,16 +121,16 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
         if roles.skip_incomplete and not complete:
             skipped += 1
             continue
-        draft = _draft(record, roles, by_id, group, problems)
+        draft = read_draft(record, roles, by_id, group, problems)
         before = ids.setdefault(draft.id, draft.at)
         if draft.id and before != draft.at:
             problems.add(draft.at, f"the id {shorten(draft.id)} was used before, on {problems.unit} {before}")
         drafts.append(draft)
     # A missing column is one mistake; that every row lacks it would be said ten times.
     if not roles.needed.keys() <= seen:
-        unreadable.check(hint=_list_hint(unreadable))
+        unreadable.check(hint=list_hint(unreadable))
         refuse_missing(path, roles.needed, seen)
-    unreadable.check(problems, hint=_list_hint(unreadable))
+    unreadable.check(problems, hint=list_hint(unreadable))
     # After the problems: filling and typing take time on a file that is refused anyway.
     _fill(drafts)
     if isinstance(path, Path) and kind_of(path) in (".csv", ".tsv"):
@@ -140,22 +140,36 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
         raise DataError(f"{path}: no row has all of {', '.join(roles.inputs.values())}")
     notes = []
     if by_id is None:
-        notes.append(f"ids are {problems.unit} numbers, as no column is named id")
+        notes.append(id_note(problems.unit))
     uneven = 0 if roles.drawn else sum(draft.probability < 1 for draft in drafts)
     if uneven:
         drafts = [draft for draft in drafts if draft.probability == 1]
-        if not drafts:
-            raise DataError(
-                f"{path}: every row was drawn with a probability below 1 (column {SAMPLING_PROBABILITY})",
-                hint="such rows can train a judge, and measure none: add rows that were drawn evenly",
-            )
-        notes.append(
-            f"{uneven:,} rows were drawn to be labelled with a probability below 1 ({SAMPLING_PROBABILITY}): they are "
-            "no fair sample, and left out of every figure"
-        )
+        notes.append(uneven_note(path, uneven, len(drafts)))
     if skipped:
         notes.append(f"{skipped:,} rows lack one of {', '.join(roles.inputs.values())} and are left out, as asked")
     return Table(path=path, drafts=drafts, group=group, grades=grades, notes=notes, left_out=skipped + uneven)
+
+
+def id_note(unit: str) -> str:
+    """Return what to know of ids that the file does not have."""
+    return f"ids are {unit} numbers, as no column is named id"
+
+
+def uneven_note(path: RowSource, uneven: int, left: int) -> str:
+    """Return what to know of rows that were not drawn evenly.
+
+    Raises:
+        DataError: No other rows are left.
+    """
+    if not left:
+        raise DataError(
+            f"{path}: every row was drawn with a probability below 1 (column {SAMPLING_PROBABILITY})",
+            hint="such rows can train a judge, and measure none: add rows that were drawn evenly",
+        )
+    return (
+        f"{uneven:,} rows were drawn to be labelled with a probability below 1 ({SAMPLING_PROBABILITY}): they are "
+        "no fair sample, and left out of every figure"
+    )
 
 
 def _grades_of(records: Iterable[Record], roles: Roles) -> set[float]:
@@ -206,7 +220,8 @@ def words_of(scale: OutputScale) -> Mapping[str, float]:
     return labels if scale.kind == "choice" else {**WORDS, **labels}
 
 
-def _draft(record: Record, roles: Roles, by_id: str | None, group: str | None, problems: Problems) -> Draft:
+def read_draft(record: Record, roles: Roles, by_id: str | None, group: str | None, problems: Problems) -> Draft:
+    """Give the columns of one record their roles; what cannot be used is entered in `problems`."""
     fields, at = record.fields, record.at
     inputs: dict[str, str] = {}
     for name, column in roles.inputs.items():
@@ -320,7 +335,8 @@ def _listed(names: Sequence[str]) -> str:
     return f"{shown} and {len(names) - 30} more" if len(names) > 30 else shown
 
 
-def _list_hint(unreadable: Problems) -> str | None:
+def list_hint(unreadable: Problems) -> str | None:
+    """Return what to do where a file looks like a JSON list under the name of JSON Lines."""
     first = next(iter(unreadable.first), (0, ""))
     if first[0] == 1 and "unexpected end of data" in first[1] and unreadable.total > 1:
         return "each line must be one whole object; a JSON list goes into a file whose name ends in .json"
@@ -346,11 +362,14 @@ def _fill(drafts: list[Draft]) -> None:
 def _type_columns(drafts: list[Draft]) -> None:
     """Read numbers and booleans out of text columns of a CSV, so that it slices as the same rows in JSONL do."""
     for name in drafts[0].meta:
-        cells = [str(draft.meta[name]) for draft in drafts]
-        filled = [cell for cell in cells if cell.strip().casefold() not in _MISSING]
-        read, empty = _reader_for(filled)
-        for draft, cell in zip(drafts, cells, strict=True):
-            draft.meta[name] = None if cell.strip().casefold() in empty else _scalar(read(cell))
+        for draft, cell in zip(drafts, type_of([str(draft.meta[name]) for draft in drafts]), strict=True):
+            draft.meta[name] = cell
+
+
+def type_of(cells: Sequence[str]) -> list[Cell]:
+    """Return the cells of a CSV column with its numbers and booleans read."""
+    read, empty = _reader_for([cell for cell in cells if cell.strip().casefold() not in _MISSING])
+    return [None if cell.strip().casefold() in empty else _scalar(read(cell)) for cell in cells]
 
 
 def _reader_for(cells: Sequence[str]) -> tuple[Callable[[str], Cell], frozenset[str]]:

@@ -160,9 +160,30 @@ def _describe(scale: OutputScale, values: set[float], side: str, notes: list[str
         notes.append(f"some {side} lie between the grades, such as {min(fractions):g}")
 
 
-def outside(values: Iterable[float | None], scale: OutputScale) -> str:
+def say_outside(
+    labels: Counter[float], scores: Counter[float], scale: OutputScale, clip: bool, notes: list[str]
+) -> None:
+    """Note which labels and scores lie beyond the ends of a stated scale, and what becomes of them.
+
+    Raises:
+        InputError: A label is beyond them and is not to be clipped.
+    """
+    ends = f"{scale.low}..{scale.high}"
+    if strange := outside(labels, scale):
+        if not clip:
+            raise InputError(
+                f"labels lie outside {ends}: {strange}",
+                hint="state their scale with --scale, map them with --label-map, or clip them with --clip",
+            )
+        notes.append(f"labels outside {ends} were clipped to its ends: {strange}")
+    if strange := outside(scores, scale):
+        consequence = "were clipped to its ends" if clip else "were left unscored"
+        notes.append(f"scores outside {ends} {consequence}: {strange}")
+
+
+def outside(values: Counter[float], scale: OutputScale) -> str:
     """Name the values beyond the ends of a scale with their counts, such as `4 (10 rows), -1 (1 row)`; else nothing."""
-    counts = Counter(value for value in values if value is not None and not scale.low <= value <= scale.high)
+    counts = Counter({value: n for value, n in values.items() if not scale.low <= value <= scale.high})
     named = []
     for value, n in counts.most_common(_NAMED):
         rows = "row" if n == 1 else "rows"

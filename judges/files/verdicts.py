@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -21,7 +22,7 @@ from .records import Cell, name_of, read_records, unit_of
 from .rows_in_memory import RowSource
 from .verdict_columns import CLASSES, RATIONALE, REASON, VerdictColumns, output_columns, roles_of
 from .verdict_items import INPUTS, Aggregate, ScoredDraft, aggregate_rows
-from .verdict_scale import GradeMap, clipped, describe_scales, infer_scales, outside, state_scales, words_for
+from .verdict_scale import GradeMap, clipped, describe_scales, infer_scales, say_outside, state_scales, words_for
 
 
 def load_verdicts(
@@ -124,21 +125,16 @@ def _matrix_columns(table: Table, score: str) -> dict[str, str]:
 def _judged_dataset(
     table: Table, columns: VerdictColumns, name: str, cells: Sequence[Cell], *, matrix: bool = False
 ) -> JudgedDataset:
-    count = len({draft.group for draft in table.drafts if draft.group})
-    groups = "every row is a group of its own, as no column names the group (--group COLUMN does)"
-    if table.group is not None:
-        groups = (
-            f"rows that share the same {table.group} are one group ({count:,} {'group' if count == 1 else 'groups'})"
-        )
-    notes = [*table.notes, groups, *_map_notes(columns, name)]
+    groups = group_note(table.group, len({draft.group for draft in table.drafts if draft.group}))
+    notes = [*table.notes, groups, *map_notes(columns, name)]
     rows = _read_scores(table, columns, name, cells, notes)
     labels, scores = {float(grade) for grade in table.grades}, _scores_of(rows)
     if not scores:
         column = name if matrix else columns.score
         raise DataError(f"{table.path}: no row has a score in column {column!r}", hint="name it with --score COLUMN")
-    classes = _classes_of(table)
+    classes = classes_of(table.path, {draft.aside.get(CLASSES) for draft in table.drafts})
     if classes is not None:
-        _require_places(table, classes, labels | scores, columns)
+        require_places(table.path, classes, labels | scores, columns)
         scales = classes, classes
         notes.append(f"the judge chooses among {', '.join(classes.labels)}")
     elif columns.scale is None:
@@ -173,13 +169,23 @@ def _judged_dataset(
     )
 
 
-def _classes_of(table: Table) -> OutputScale | None:
+def group_note(column: str | None, count: int) -> str:
+    """Return which rows are a group, and how many groups there are."""
+    if column is None:
+        return "every row is a group of its own, as no column names the group (--group COLUMN does)"
+    return f"rows that share the same {column} are one group ({count:,} {'group' if count == 1 else 'groups'})"
+
+
+def classes_of(path: RowSource, texts: set[Cell]) -> OutputScale | None:
     """Return the scale of a judge that chooses among classes, as `bench --out` wrote it; None for any other file.
+
+    Args:
+        path: The file.
+        texts: What stands in the column `CLASSES`.
 
     Raises:
         DataError: Rows name different classes.
     """
-    texts = {draft.aside.get(CLASSES) for draft in table.drafts}
     names: set[tuple[str, ...]] = set()
     for text in texts:
         try:
@@ -190,11 +196,11 @@ def _classes_of(table: Table) -> OutputScale | None:
             return None  # a column of that name in some other file
         names.add(tuple(body))
     if len(names) > 1:
-        raise DataError(f"{table.path}: rows name different {CLASSES}", hint="keep the verdicts of one judge a file")
+        raise DataError(f"{path}: rows name different {CLASSES}", hint="keep the verdicts of one judge a file")
     return OutputScale(kind="choice", labels=names.pop()) if names else None
 
 
-def _require_places(table: Table, classes: OutputScale, found: set[float], columns: VerdictColumns) -> None:
+def require_places(path: RowSource, classes: OutputScale, found: set[float], columns: VerdictColumns) -> None:
     """Make sure that labels and scores are places among the classes, and that nothing is asked of their order.
 
     Raises:
@@ -203,13 +209,17 @@ def _require_places(table: Table, classes: OutputScale, found: set[float], colum
     """
     if columns.scale is not None or columns.threshold is not None or columns.label_threshold is not None:
         raise InputError(
-            f"{table.path}: its judge chooses among classes, which have no order",
+            f"{path}: its judge chooses among classes, which have no order",
             hint="leave out --scale and --threshold",
         )
     if strange := sorted(found - set(classes.levels)):
         raise DataError(
-            f"{table.path}: {strange[0]:g} is no place among the {len(classes.labels)} classes of column {CLASSES!r}"
+            f"{path}: {strange[0]:g} is no place among the {len(classes.labels)} classes of column {CLASSES!r}"
         )
+
+
+def _counted_scores(rows: Sequence[ScoredDraft]) -> Counter[float]:
+    return Counter(row.score for row in rows if row.score is not None)
 
 
 def _scores_of(rows: Sequence[ScoredDraft]) -> set[float]:
@@ -236,23 +246,10 @@ def _read_scores(
 
 
 def _keep_to_scale(rows: Sequence[ScoredDraft], scale: OutputScale, clip: bool, notes: list[str]) -> list[ScoredDraft]:
-    """Clip labels and scores beyond the ends of a stated scale, or take such scores away.
-
-    Raises:
-        InputError: A label is beyond them and is not to be clipped.
-    """
-    ends = f"{scale.low}..{scale.high}"
+    """Clip labels and scores beyond the ends of a stated scale, or take such scores away."""
     labels, scores = [row.draft.label for row in rows], [row.score for row in rows]
-    if strange := outside(labels, scale):
-        if not clip:
-            raise InputError(
-                f"labels lie outside {ends}: {strange}",
-                hint="state their scale with --scale, map them with --label-map, or clip them with --clip",
-            )
-        notes.append(f"labels outside {ends} were clipped to its ends: {strange}")
-    if strange := outside(scores, scale):
-        consequence = "were clipped to its ends" if clip else "were left unscored"
-        notes.append(f"scores outside {ends} {consequence}: {strange}")
+    counted = Counter(label for label in labels if label is not None), _counted_scores(rows)
+    say_outside(*counted, scale, clip, notes)
     within: list[ScoredDraft] = []
     for row, label, score in zip(rows, clipped(labels, scale), clipped(scores, scale), strict=True):
         missing = row.missing
@@ -285,7 +282,8 @@ def _confidences(table: Table, column: str | None, notes: list[str]) -> list[flo
     return confidences
 
 
-def _map_notes(columns: VerdictColumns, name: str) -> Iterator[str]:
+def map_notes(columns: VerdictColumns, name: str) -> Iterator[str]:
+    """Yield what the maps of labels and scores did."""
     for side, grade_map in (("labels", columns.label_map), ("scores", columns.map_of(name))):
         pairs = []
         for cell, grade in grade_map.items():

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InputError
-from ..judged_dataset import IntArray, JudgedDataset
+from ..judged_arrays import IntArray, JudgedArrays
+from ..judged_dataset import JudgedDataset
 from ..notebook_display import SIMULATED, html_table
 from ..rows import Dataset
-from ..verdict import Unscored
 from . import cautions
 from .estimate import Estimate
+from .intervals import count_rows
 from .suites import MeasureOptions, decision_codes, grade_codes, measure_choice, measure_ordered
 from .table_value import table_value
 
@@ -113,7 +114,7 @@ class Benchmark:
 
 
 def measure(
-    predictions: JudgedDataset,
+    predictions: JudgedArrays,
     *,
     at: Sequence[int] = (10,),
     uncertain: str | None = None,
@@ -156,10 +157,8 @@ def measure(
     return _measure(predictions, options)
 
 
-def _measure(predictions: JudgedDataset, options: MeasureOptions) -> Benchmark:
-    n = len(predictions.scored)
-    groups = int(predictions.groups.max(initial=-1)) + 1
-    table = np.bincount(decision_codes(predictions), minlength=4).reshape(2, 2)
+def _measure(predictions: JudgedArrays, options: MeasureOptions) -> Benchmark:
+    table = count_rows(decision_codes(predictions), predictions.weight, 4).reshape(2, 2)
     (tn, fp), (fn, tp) = table.tolist()
     if predictions.scale.kind == "choice":
         # Labels without an order have no threshold, and so no decision that could come out either way.
@@ -173,11 +172,11 @@ def _measure(predictions: JudgedDataset, options: MeasureOptions) -> Benchmark:
         judge=predictions.judge,
         model=predictions.model,
         simulated=predictions.simulated,
-        n=n,
+        n=predictions.n,
         unscored=predictions.unscored,
         unlabelled=predictions.unlabelled,
         coverage=predictions.coverage,
-        groups=groups,
+        groups=predictions.group_count,
         confusion={"tp": tp, "fp": fp, "fn": fn, "tn": tn},
         grades=_grade_table(predictions),
         metrics=metrics,
@@ -248,23 +247,16 @@ def rows_by_value(predictions: JudgedDataset, column: str) -> dict[str, list[int
     return positions
 
 
-def _grade_table(predictions: JudgedDataset) -> GradeTable | None:
+def _grade_table(predictions: JudgedArrays) -> GradeTable | None:
     levels = predictions.scale.levels
     if not predictions.on_grades or (len(levels) < 3 and predictions.scale.kind != "choice"):
         return None
-    counts = np.bincount(grade_codes(predictions), minlength=len(levels) ** 2).reshape(-1, len(levels))
+    counts = count_rows(grade_codes(predictions), predictions.weight, len(levels) ** 2).reshape(-1, len(levels))
     return GradeTable(levels=levels, counts=tuple(tuple(line) for line in counts.tolist()))
 
 
-def _worst_case(predictions: JudgedDataset, table: IntArray) -> dict[str, Bounds]:
-    positive = negative = 0
-    for row, answer in zip(predictions.dataset.rows, predictions.answers, strict=True):
-        if row.label is None or not isinstance(answer, Unscored):
-            continue
-        if predictions.dataset.positive(row):
-            positive += 1
-        else:
-            negative += 1
+def _worst_case(predictions: JudgedArrays, table: IntArray) -> dict[str, Bounds]:
+    negative, positive = predictions.unanswered
     # A wrong answer about a positive row is a false negative, a right one a true positive.
     wrong = table + np.array([[0, negative], [positive, 0]])
     right = table + np.array([[negative, 0], [0, positive]])
@@ -272,10 +264,11 @@ def _worst_case(predictions: JudgedDataset, table: IntArray) -> dict[str, Bounds
     return {name: (table_value(name, wrong)[0], table_value(name, right)[0]) for name in names}
 
 
-def _notes(predictions: JudgedDataset) -> tuple[str, ...]:
-    n = len(predictions.scored)
+def _notes(predictions: JudgedArrays) -> tuple[str, ...]:
+    n = predictions.n
     notes = cautions.notes(predictions)
-    with_probability = int(np.isfinite(predictions.probability).sum())
+    stated = np.isfinite(predictions.probability)
+    with_probability = int((stated if predictions.weight is None else predictions.weight[stated]).sum())
     is_choice = predictions.scale.kind == "choice"
     if 0 < with_probability < n and not is_choice:
         notes.append(f"{with_probability} of {n} verdicts carry a probability; the calibration metrics are of those")

@@ -17,7 +17,7 @@ from ..errors import InputError
 from ..judged_dataset import BoolArray, FloatArray, IntArray
 from .calibration_error import Edges, bins_of, ece_interval
 from .delta import score_interval
-from .intervals import Cells, Interval, Statistic
+from .intervals import Cells, Interval, Statistic, count_rows
 from .jackknife import jackknife
 
 MOST_CELLS = 64
@@ -81,7 +81,13 @@ SMOOTH = ("auroc", "average_precision", "brier")
 
 
 def calibration_intervals(
-    label: BoolArray, probability: FloatArray, groups: IntArray | None, *, resamples: int = 2000, seed: int = 0
+    label: BoolArray,
+    probability: FloatArray,
+    groups: IntArray | None,
+    *,
+    weight: IntArray | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
 ) -> dict[str, tuple[float | None, Interval | None]]:
     """Return each of `CALIBRATION_METRICS` with its 95 % interval, None for what is undefined.
 
@@ -95,6 +101,7 @@ def calibration_intervals(
         label: Whether people call the row positive; shape (n,), at least one row.
         probability: Of the positive label; shape (n,).
         groups: Codes 0..G-1 of rows that belong together; None where rows are independent.
+        weight: How many rows each position stands for; None where each is one. Shape (n,).
         resamples: How many errors to draw for ECE.
         seed: Of the draws.
 
@@ -103,11 +110,11 @@ def calibration_intervals(
     """
     require_probabilities(probability)
     values, code = tally(label, probability)
-    table = np.bincount(code, minlength=2 * len(values)).reshape(-1, 2).astype(np.float64)
+    table = count_rows(code, weight, 2 * len(values)).reshape(-1, 2).astype(np.float64)
     exact = {name: float(metric(table, values)) for name, metric in CALIBRATION_METRICS.items()}
     # One cell a row would make the jackknife quadratic in rows.
-    values, code = _coarse(values, code)
-    cells = Cells(code=code, size=2 * len(values), groups=groups)
+    values, code = _coarse(values, code, weight)
+    cells = Cells(code=code, size=2 * len(values), groups=groups, weight=weight)
     estimates: dict[str, tuple[float | None, Interval | None]] = {}
     for name, value in exact.items():
         estimates[name] = (value if np.isfinite(value) else None, None)
@@ -121,18 +128,17 @@ def calibration_intervals(
     for name in smooth:
         value, se = exact[name], errors[name]
         if se is not None:
-            se = max(se, _least_error(name, value, label))
+            se = max(se, _least_error(name, value, table))
         # Every row has a squared error; the other two compare positive rows with negative ones.
         units = cells.effective(positive | ~positive) if name == "brier" else scarcer_class
         estimates[name] = value, score_interval(value, se, units)
-    estimates["ece"] = exact["ece"], ece_interval(label, probability, groups, draws=resamples, seed=seed)
+    estimates["ece"] = exact["ece"], ece_interval(label, probability, groups, weight=weight, draws=resamples, seed=seed)
     return estimates
 
 
-def _least_error(name: str, value: float, label: BoolArray) -> float:
+def _least_error(name: str, value: float, table: FloatArray) -> float:
     """Return the least standard error that so few rows of a class allow."""
-    positive = int(label.sum())
-    negative = len(label) - positive
+    negative, positive = map(int, table.sum(0))
     if name == "auroc":
         pairs = (positive - 1) * (value / (2 - value) - value**2)
         pairs += (negative - 1) * (2 * value**2 / (1 + value) - value**2)
@@ -146,14 +152,14 @@ def _on_cells(name: str, values: FloatArray, counts: FloatArray) -> FloatArray:
     return CALIBRATION_METRICS[name](counts.reshape(-1, len(values), 2), values)
 
 
-def _coarse(values: FloatArray, code: IntArray) -> tuple[FloatArray, IntArray]:
+def _coarse(values: FloatArray, code: IntArray, rows: IntArray | None) -> tuple[FloatArray, IntArray]:
     """Merge neighbouring probabilities into about `MOST_CELLS` cells of equal weight, each with its rows' mean."""
     if len(values) <= MOST_CELLS:
         return values, code
     rank, label = np.divmod(code, 2)
-    weight = np.bincount(rank, minlength=len(values)).astype(np.float64)
+    weight = count_rows(rank, rows, len(values)).astype(np.float64)
     before = np.cumsum(weight) - weight
-    share = (before * MOST_CELLS / len(code)).astype(np.int64)
+    share = (before * MOST_CELLS / weight.sum()).astype(np.int64)
     cell = np.unique(share * 10 + bins_of(values, 10, "linspace"), return_inverse=True)[1]
     mean = np.bincount(cell, weight * values) / np.bincount(cell, weight)
     return mean, 2 * cell[rank].astype(np.int64) + label

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from ..judged_dataset import BoolArray, FloatArray, IntArray
-from .intervals import Interval, effective_groups
+from .intervals import Interval, count_rows, effective_groups
 from .student_t import t_quantile
 
 BINS = 10
@@ -36,7 +36,13 @@ def bins_of(values: FloatArray, bins: int, edges: Edges) -> IntArray:
 
 
 def ece_interval(
-    label: BoolArray, probability: FloatArray, groups: IntArray | None, *, draws: int = 2000, seed: int = 0
+    label: BoolArray,
+    probability: FloatArray,
+    groups: IntArray | None,
+    *,
+    weight: IntArray | None = None,
+    draws: int = 2000,
+    seed: int = 0,
 ) -> Interval:
     """Return a 95 % interval of the error over ten bins; it always holds the observed value.
 
@@ -51,55 +57,73 @@ def ece_interval(
         label: Whether people call the row positive; shape (n,).
         probability: Of the positive label; shape (n,).
         groups: Codes 0..G-1 of rows that belong together; None where rows are independent.
+        weight: How many rows each position stands for; None where each is one. Shape (n,).
         draws: Of the gaps' errors.
         seed: Of the draws.
     """
-    gaps, own, root = _gaps(label, probability, groups)
+    gaps, own, root = _gaps(label, probability, groups, weight)
     noise = root @ np.random.default_rng(seed).standard_normal((BINS, draws))
     seen = float(np.abs(gaps).sum())
     low, high = _low(gaps, own, noise, seen), _high(gaps, own, noise, seen)
     return min(low, seen), min(1.0, max(high, seen))
 
 
-def ece_by_chance(label: BoolArray, probability: FloatArray, groups: IntArray) -> tuple[float, float]:
+def ece_by_chance(
+    label: BoolArray, probability: FloatArray, groups: IntArray | None, weight: IntArray | None = None
+) -> tuple[float, float]:
     """Return the error over ten bins, and what chance would make of one that is 0 on as many rows.
 
     Args:
         label: Whether people call the row positive; shape (n,), at least one row.
         probability: Of the positive label; shape (n,).
-        groups: Codes of rows that belong together, not necessarily all in use; shape (n,).
+        groups: Codes of rows that belong together, not necessarily all in use; None where rows are independent.
+        weight: How many rows each position stands for; None where each is one. Shape (n,).
     """
-    codes = np.unique(groups, return_inverse=True)[1]
-    gaps, _, root = _gaps(label, probability, None if len(codes) == codes.max() + 1 else codes)
+    codes = None
+    if groups is not None:
+        codes = np.unique(groups, return_inverse=True)[1]
+        if (len(codes) if weight is None else weight.sum()) == codes.max() + 1:
+            codes = None
+    gaps, _, root = _gaps(label, probability, codes, weight)
     # The mean of |N(0, s^2)| is s sqrt(2 / pi).
     return float(np.abs(gaps).sum()), float(np.sqrt((root**2).sum(1) * 2 / np.pi).sum())
 
 
 def _gaps(
-    label: BoolArray, probability: FloatArray, groups: IntArray | None
+    label: BoolArray, probability: FloatArray, groups: IntArray | None, weight: IntArray | None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the bins' gaps, their standard errors as if rows were independent, and a root of their covariance."""
-    n, member = len(label), bins_of(probability, BINS, "linspace")
-    rows = np.bincount(member, minlength=BINS)
-    gaps = np.bincount(member, label - probability, BINS) / n
+    n = len(label) if weight is None else int(weight.sum())
+    member = bins_of(probability, BINS, "linspace")
+    rows = count_rows(member, weight, BINS)
+    off = label - probability
+    gaps = np.bincount(member, _summed(off, weight), BINS) / n
     # Half a row of each label: a bin in which all rows agree is not certain of its share.
-    share = (np.bincount(member, label, BINS) + 0.5) / (rows + 1)
+    share = (np.bincount(member, _summed(label, weight), BINS) + 0.5) / (rows + 1)
     own = np.sqrt(rows * share * (1 - share)) / n
-    scattered = _scattered(gaps, label - probability, member, groups)
+    scattered = _scattered(gaps, off, member, groups, weight)
     covariance = scattered + np.diag(np.maximum(0.0, own**2 - np.diag(scattered)))
-    freedom = np.inf if groups is None else max(1.0, effective_groups(np.bincount(groups)) - 1)
+    freedom = np.inf if groups is None else max(1.0, effective_groups(count_rows(groups, weight)) - 1)
     size, axes = np.linalg.eigh(covariance)
     return gaps, own, t_quantile(freedom) / t_quantile(np.inf) * axes * np.sqrt(np.maximum(size, 0.0))
 
 
-def _scattered(gaps: FloatArray, off: FloatArray, member: IntArray, groups: IntArray | None) -> FloatArray:
+def _summed(values: FloatArray | BoolArray, weight: IntArray | None) -> FloatArray:
+    """Return what each position adds to a sum over rows."""
+    numbers = values.astype(np.float64)
+    return numbers if weight is None else numbers * weight
+
+
+def _scattered(
+    gaps: FloatArray, off: FloatArray, member: IntArray, groups: IntArray | None, weight: IntArray | None
+) -> FloatArray:
     """Return the covariance of the bins' gaps from how rows, or groups of rows, differ; shape (BINS, BINS)."""
-    n = len(off)
+    n = len(off) if weight is None else int(weight.sum())
     if groups is None:
-        return np.diag(np.bincount(member, off**2, BINS)) / n**2 - np.outer(gaps, gaps) / n
+        return np.diag(np.bincount(member, _summed(off**2, weight), BINS)) / n**2 - np.outer(gaps, gaps) / n
     units = int(groups.max()) + 1
-    by_group = np.bincount(groups * BINS + member, off, units * BINS).reshape(units, BINS)
-    moved = (by_group - np.bincount(groups, minlength=units)[:, None] * gaps) / n
+    by_group = np.bincount(groups * BINS + member, _summed(off, weight), units * BINS).reshape(units, BINS)
+    moved = (by_group - count_rows(groups, weight, units)[:, None] * gaps) / n
     return moved.T @ moved * units / max(1, units - 1)
 
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..judged_dataset import BoolArray, IntArray, JudgedDataset
+from ..judged_arrays import BoolArray, JudgedArrays
 from .calibration_error import ece_by_chance
 from .catalog import METRICS, RowKind
-from .intervals import effective_groups
+from .intervals import count_rows, effective_groups
 
 FEW_ROWS = 100
 FEW_GROUPS = 20
@@ -20,7 +20,7 @@ NOTABLE = 0.25
 """Share of ECE that chance alone may make before the caution says so."""
 
 
-def metric_cautions(predictions: JudgedDataset) -> dict[str, str]:
+def metric_cautions(predictions: JudgedArrays) -> dict[str, str]:
     """Return a caution for each metric at the threshold or of probabilities that few rows decide."""
     has_probability = np.isfinite(predictions.probability)
     shares_grades = predictions.on_grades and len(predictions.scale.levels) > 2
@@ -38,13 +38,15 @@ def metric_cautions(predictions: JudgedDataset) -> dict[str, str]:
                 members = predictions.positive
             if "probabilities" in metric.needs:
                 members = members & has_probability
-            texts.append(_few(members, predictions.groups, kind))
+            texts.append(_few(members, predictions, kind))
         cautions[name] = "; ".join(filter(None, texts))
-    if n := int(has_probability.sum()):
+    if n := _rows(has_probability, predictions):
+        groups, weight = predictions.shared_groups, predictions.weight
         error, by_chance = ece_by_chance(
             predictions.positive[has_probability],
             predictions.probability[has_probability],
-            predictions.groups[has_probability],
+            None if groups is None else groups[has_probability],
+            None if weight is None else weight[has_probability],
         )
         if by_chance >= NOTABLE * error or n < FEW_ROWS:
             judge = f"a calibrated judge would show about {by_chance:.2f}"
@@ -52,11 +54,13 @@ def metric_cautions(predictions: JudgedDataset) -> dict[str, str]:
     return {name: caution for name, caution in cautions.items() if caution}
 
 
-def notes(predictions: JudgedDataset) -> list[str]:
+def notes(predictions: JudgedArrays) -> list[str]:
     """Return what is to be known of all intervals: that the rows, or their groups, are few."""
-    n, sizes = len(predictions.scored), np.bincount(predictions.groups)
-    groups, weight = len(sizes), effective_groups(sizes)
-    texts = []
+    n, codes = predictions.n, predictions.shared_groups
+    groups, weight = predictions.group_count, float(n)
+    if codes is not None:
+        weight = effective_groups(count_rows(codes, predictions.weight))
+    texts: list[str] = []
     doubt = "95 % intervals may hold the truth less often than that"
     if 0 < n < FEW_ROWS:
         texts.append(f"only {_counted(n, 'row')}: {doubt}")
@@ -67,12 +71,17 @@ def notes(predictions: JudgedDataset) -> list[str]:
     return texts
 
 
-def _few(member: BoolArray, groups: IntArray, kind: RowKind) -> str:
-    rows, holders = int(member.sum()), len(np.unique(groups[member]))
+def _rows(member: BoolArray, predictions: JudgedArrays) -> int:
+    return int(member.sum() if predictions.weight is None else predictions.weight[member].sum())
+
+
+def _few(member: BoolArray, predictions: JudgedArrays, kind: RowKind) -> str:
+    rows, groups = _rows(member, predictions), predictions.shared_groups
+    holders = rows if groups is None else len(np.unique(groups[member]))
     if 0 < rows < FEW_OF_A_CLASS:
         return f"only {_counted(rows, 'row')} {kind}"
     # Fewer groups than that altogether are a note of their own.
-    if 0 < holders < FEW_OF_A_CLASS <= len(np.unique(groups)):
+    if 0 < holders < FEW_OF_A_CLASS <= predictions.group_count:
         return f"only {_counted(holders, 'group')} with rows {kind}"
     return ""
 

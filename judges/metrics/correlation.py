@@ -18,6 +18,7 @@ from ..errors import InputError
 from ..judged_dataset import FloatArray, IntArray
 from .delta import left_out_se
 from .estimate import Estimate
+from .intervals import count_rows
 from .student_t import t_quantile
 
 Numbers = npt.NDArray[np.number] | Sequence[float]
@@ -41,11 +42,13 @@ class _Pairs:
     weight: FloatArray
     """Rows of each pair; shape (m,)."""
     member: IntArray
-    """The pair of each row; shape (n,)."""
+    """The pair of each position; shape (n,)."""
+    rows: IntArray | None
+    """How many rows each position stands for; None where each is one. Shape (n,)."""
 
     @property
     def n(self) -> int:
-        return len(self.member)
+        return len(self.member) if self.rows is None else int(self.rows.sum())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,9 +95,18 @@ def kendall_tau(
     return _constant(pairs) or _estimate(_kendall(pairs, variant), pairs, groups)
 
 
-def correlations(x: Numbers, y: Numbers, groups: IntArray | None = None) -> dict[str, Estimate]:
-    """Return `pearson`, `spearman` and `kendall_tau` (tau-b) of the same rows; arguments as `pearson`."""
-    pairs = _pairs(x, y)
+def correlations(
+    x: Numbers, y: Numbers, groups: IntArray | None = None, *, weight: IntArray | None = None
+) -> dict[str, Estimate]:
+    """Return `pearson`, `spearman` and `kendall_tau` (tau-b) of the same rows; arguments as `pearson`.
+
+    Args:
+        x: One side; shape (n,).
+        y: The other, likewise.
+        groups: As `pearson`.
+        weight: How many rows each position stands for; None where each is one. Shape (n,).
+    """
+    pairs = _pairs(x, y, weight)
     constant = _constant(pairs)
     if constant is not None:
         return dict.fromkeys(("pearson", "spearman", "kendall_tau"), constant)
@@ -108,7 +120,7 @@ def correlations(x: Numbers, y: Numbers, groups: IntArray | None = None) -> dict
     }
 
 
-def _pairs(x: Numbers, y: Numbers) -> _Pairs:
+def _pairs(x: Numbers, y: Numbers, rows: IntArray | None = None) -> _Pairs:
     left, right = np.asarray(x, np.float64), np.asarray(y, np.float64)
     if left.shape != right.shape:
         raise InputError(f"{len(left)} numbers against {len(right)}; a correlation compares row by row")
@@ -117,10 +129,9 @@ def _pairs(x: Numbers, y: Numbers) -> _Pairs:
     levels_x, i = np.unique(left, return_inverse=True)
     levels_y, j = np.unique(right, return_inverse=True)
     width = max(1, len(levels_y))
-    code, member, count = np.unique(i * width + j, return_inverse=True, return_counts=True)
-    return _Pairs(
-        x=levels_x, y=levels_y, i=code // width, j=code % width, weight=count.astype(np.float64), member=member
-    )
+    code, member = np.unique(i * width + j, return_inverse=True)
+    weight = count_rows(member, rows, len(code)).astype(np.float64)
+    return _Pairs(x=levels_x, y=levels_y, i=code // width, j=code % width, weight=weight, member=member, rows=rows)
 
 
 def _constant(pairs: _Pairs) -> Estimate | None:
@@ -138,7 +149,7 @@ def _constant(pairs: _Pairs) -> Estimate | None:
 
 def _estimate(correlation: _Correlation, pairs: _Pairs, groups: IntArray | None) -> Estimate:
     value = min(1.0, max(-1.0, correlation.value))
-    se, units = left_out_se(correlation.influence[pairs.member], groups)
+    se, units = left_out_se(correlation.influence[pairs.member], groups, pairs.rows)
     reason = ""
     if units < FEWEST_UNITS:
         unit = "rows" if groups is None else "groups"

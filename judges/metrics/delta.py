@@ -36,13 +36,22 @@ def influence_se(influences: FloatArray, groups: IntArray | None = None) -> tupl
     return math.sqrt(units / (units - 1) * float(spread @ spread)) / len(influences), units
 
 
-def left_out_se(influences: FloatArray, groups: IntArray | None = None) -> tuple[float, float]:
+def left_out_se(
+    influences: FloatArray, groups: IntArray | None = None, weight: IntArray | None = None
+) -> tuple[float, float]:
     """Return the jackknife's standard error of a mean, and the effective number of units; as `influence_se`.
 
     A unit that is left out takes its rows along, so that large groups count for more than in `influence_se`, whose
     interval is too narrow where groups are few and unequal (MacKinnon, Nielsen and Webb 2023). Infinite for fewer than
     two units.
+
+    Args:
+        influences: As `influence_se`.
+        groups: As `influence_se`.
+        weight: How many rows each position stands for; None where each is one. Shape (n,).
     """
+    if weight is not None:
+        return _weighted_se(influences, groups, weight)
     n = len(influences)
     if groups is None:
         return influence_se(influences)[0], float(n)
@@ -50,6 +59,20 @@ def left_out_se(influences: FloatArray, groups: IntArray | None = None) -> tuple
     if len(sizes) < 2:
         return math.inf, float(len(sizes))
     moved = np.bincount(groups, weights=influences - influences.mean()) / (n - sizes)
+    return math.sqrt((len(sizes) - 1) / len(sizes) * float(moved @ moved)), effective_groups(sizes)
+
+
+def _weighted_se(influences: FloatArray, groups: IntArray | None, weight: IntArray) -> tuple[float, float]:
+    n = int(weight.sum())
+    spread = influences - float(weight @ influences) / max(n, 1)
+    if groups is None:
+        if n < 2:
+            return math.inf, float(n)
+        return math.sqrt(n / (n - 1) * float(weight @ spread**2)) / n, float(n)
+    sizes = np.bincount(groups, weight)
+    if len(sizes) < 2:
+        return math.inf, float(len(sizes))
+    moved = np.bincount(groups, weight * spread) / (n - sizes)
     return math.sqrt((len(sizes) - 1) / len(sizes) * float(moved @ moved)), effective_groups(sizes)
 
 

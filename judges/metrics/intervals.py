@@ -38,17 +38,19 @@ class Cells:
     size: int
     groups: IntArray | None = None
     """0..G-1, every code in use; shape (n,). None where rows are independent."""
+    weight: IntArray | None = None
+    """How many rows each position stands for; None where each is one. Shape (n,)."""
 
     @property
     def counts(self) -> IntArray:
         """Rows per cell; shape (size,)."""
-        return np.bincount(self.code, minlength=self.size)
+        return count_rows(self.code, self.weight, self.size)
 
     @property
     def units(self) -> int:
         """How many independent things were drawn: rows, or groups of rows."""
         if self.groups is None:
-            return len(self.code)
+            return len(self.code) if self.weight is None else int(self.weight.sum())
         return int(self.groups.max(initial=-1)) + 1
 
     def effective(self, cells: BoolArray) -> float:
@@ -61,8 +63,15 @@ class Cells:
         """
         rows = cells[self.code]
         if self.groups is None:
-            return float(rows.sum())
-        return effective_groups(np.bincount(self.groups[rows]))
+            return float(self.counts[cells].sum())
+        return effective_groups(count_rows(self.groups[rows], None if self.weight is None else self.weight[rows]))
+
+
+def count_rows(code: IntArray, weight: IntArray | None, size: int = 0) -> IntArray:
+    """Return the rows of each code, where a position stands for one row, or for as many as its weight."""
+    counts = np.bincount(code, weight, size)
+    # Sums of floats that are whole numbers below 2^53 are exact.
+    return counts if weight is None else counts.astype(np.int64)
 
 
 def effective_groups(sizes: IntArray | FloatArray) -> float:

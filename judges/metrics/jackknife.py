@@ -72,6 +72,10 @@ def _bundled(cells: Cells) -> Cells:
     if units * cells.size <= DENSE or cells.units <= FEWEST_BUNDLES:
         return cells
     bundles = max(FEWEST_BUNDLES, DENSE // cells.size)
+    if cells.groups is None and cells.weight is not None:
+        # Rows that are alike must not be dealt out evenly over the bundles, as they were not drawn so.
+        code = np.random.default_rng(0).permutation(np.repeat(cells.code, cells.weight))
+        cells = replace(cells, code=code, weight=None)
     unit = np.arange(cells.units) if cells.groups is None else cells.groups
     return replace(cells, groups=unit % bundles)
 
@@ -89,9 +93,11 @@ def _without_one(cells: Cells, counts: FloatArray) -> Iterator[tuple[FloatArray,
         return
     order = np.argsort(cells.groups, kind="stable")
     groups, code = cells.groups[order], cells.code[order]
+    weight = None if cells.weight is None else cells.weight[order]
     bounds = np.searchsorted(groups, np.arange(0, cells.units + step, step))
     for block, (first, last) in enumerate(pairwise(bounds.tolist())):
         units = min(step, cells.units - block * step)
         local = (groups[first:last] - block * step) * cells.size + code[first:last]
-        left_out = np.bincount(local, minlength=units * cells.size).reshape(units, cells.size)
+        rows = None if weight is None else weight[first:last]
+        left_out = np.bincount(local, rows, units * cells.size).reshape(units, cells.size)
         yield counts - left_out, np.ones(units)

@@ -15,7 +15,7 @@ from .catalog import BINARY_METRICS, METRICS
 from .estimate import Estimate
 from .intervals import Cells
 from .jackknife import jackknife_intervals
-from .suites import decision_codes, estimate_of, shared_groups
+from .suites import decision_codes, estimate_of
 from .table_value import table_value
 
 AVERAGED: Mapping[str, str] = {
@@ -68,7 +68,7 @@ def macro_means(predictions: JudgedDataset, column: str) -> dict[str, MacroMean]
         part_of_row[rows] = code
     part = part_of_row[predictions.scored]
     cells = Cells(
-        code=4 * part + decision_codes(predictions), size=4 * len(positions), groups=shared_groups(predictions)
+        code=4 * part + decision_codes(predictions), size=4 * len(positions), groups=predictions.shared_groups
     )
     statistics = {name: partial(_mean, metric) for name, metric in AVERAGED.items()}
     intervals = jackknife_intervals(statistics, cells, bounds={name: METRICS[name].bounds(2) for name in AVERAGED})

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..judged_dataset import PROBABILITY_METRICS, BoolArray, FloatArray, IntArray, JudgedDataset
+from ..judged_arrays import PROBABILITY_METRICS, BoolArray, FloatArray, IntArray
+from ..judged_dataset import JudgedDataset
 from .catalog import metric_of, sign_of
 from .delta import influence_se
 from .influence import influence, point

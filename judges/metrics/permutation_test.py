@@ -12,7 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..judged_dataset import CLASS_METRICS, BoolArray, FloatArray, IntArray, JudgedDataset
+from ..judged_arrays import CLASS_METRICS, BoolArray, FloatArray, IntArray
+from ..judged_dataset import JudgedDataset
 from .catalog import metric_of, sign_of
 from .influence import Counts
 from .paired_comparison import UNMOVED, Change, common_rows

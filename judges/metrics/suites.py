@@ -8,7 +8,9 @@ from functools import partial
 
 import numpy as np
 
-from ..judged_dataset import IntArray, JudgedDataset
+from ..errors import InputError
+from ..judged_arrays import IntArray, JudgedArrays
+from ..judged_dataset import JudgedDataset
 from ..rows import Scalar
 from . import agreement, calibration
 from .agreement import Formula
@@ -38,7 +40,7 @@ class MeasureOptions:
     seed: int = 0
 
 
-def measure_choice(predictions: JudgedDataset) -> dict[str, Estimate]:
+def measure_choice(predictions: JudgedArrays) -> dict[str, Estimate]:
     """Return `CHOICE_METRICS` and alpha over the classes; nothing where people chose among other labels."""
     if not predictions.same_scale:
         return {}
@@ -46,7 +48,7 @@ def measure_choice(predictions: JudgedDataset) -> dict[str, Estimate]:
     return _agreement(formulas, grade_codes(predictions), len(predictions.scale.levels), predictions)
 
 
-def measure_ordered(predictions: JudgedDataset, options: MeasureOptions) -> dict[str, Estimate]:
+def measure_ordered(predictions: JudgedArrays, options: MeasureOptions) -> dict[str, Estimate]:
     """Return the metrics of labels and scores that have an order, each family where it applies; see `measure`."""
     k = len(predictions.scale.levels)
     shares_grades = predictions.on_grades and k > 2
@@ -56,12 +58,12 @@ def measure_ordered(predictions: JudgedDataset, options: MeasureOptions) -> dict
     else:
         metrics = _agreement({**BINARY_METRICS, **NOMINAL}, decision_codes(predictions), 2, predictions)
     metrics |= _calibration(predictions, options)
-    groups = shared_groups(predictions)
+    groups = predictions.shared_groups
     scales = predictions.scale, predictions.dataset.labels
     if any(scale.kind == "probability" or len(scale.levels) > 2 for scale in scales):
-        metrics |= correlations(predictions.label, predictions.score, groups)
+        metrics |= correlations(predictions.label, predictions.score, groups, weight=predictions.weight)
     # A group may be a query with its documents where some input is a query, or the inputs are not known.
-    inputs = predictions.rows[0].inputs if predictions.rows else {}
+    inputs = predictions.input_names
     names_query = any(word in name.lower() for name in inputs for word in QUERY_WORDS)
     if groups is not None and (names_query or not inputs):
         labels, score = predictions.dataset.labels, predictions.score
@@ -69,9 +71,15 @@ def measure_ordered(predictions: JudgedDataset, options: MeasureOptions) -> dict
         if len(predictions.scale.levels) == 2 and np.isfinite(predictions.probability).all():
             score = predictions.probability
         # The lowest grade of the scale is no gain.
-        ranking = Ranking(query=predictions.groups, grade=predictions.label - labels.low, score=score)
+        document = np.arange(len(score))
+        if predictions.weight is not None:
+            document = np.repeat(document, predictions.weight)
+        grade = predictions.label[document] - labels.low
+        ranking = Ranking(query=groups[document], grade=grade, score=score[document])
         metrics |= ranking_metrics(ranking, at=options.at, threshold=labels.threshold - labels.low)
     if options.uncertain is not None:
+        if not isinstance(predictions, JudgedDataset):
+            raise InputError(f"whether rows are marked in {options.uncertain!r} is known row by row only")
         estimates = measure_diras(predictions, options.uncertain)
         metrics |= {"uncertainty_ap": estimates["diras_uncertainty"], **estimates}
     return metrics
@@ -109,18 +117,12 @@ def measure_diras(predictions: JudgedDataset, uncertain: str, *, as_published: b
     return diras(table, as_published=as_published)
 
 
-def shared_groups(predictions: JudgedDataset) -> IntArray | None:
-    """Return the groups of the scored rows, None where every row is its own."""
-    groups = predictions.groups
-    return groups if int(groups.max(initial=-1)) + 1 < len(groups) else None
-
-
-def decision_codes(predictions: JudgedDataset) -> IntArray:
+def decision_codes(predictions: JudgedArrays) -> IntArray:
     """Return each scored row's cell in the (2, 2) table at the threshold, labels in rows; shape (n,)."""
     return 2 * predictions.positive.astype(np.int64) + predictions.predicted
 
 
-def grade_codes(predictions: JudgedDataset) -> IntArray:
+def grade_codes(predictions: JudgedArrays) -> IntArray:
     """Return each scored row's cell in the (K, K) table of the shared grades; shape (n,).
 
     Raises:
@@ -133,7 +135,7 @@ def grade_codes(predictions: JudgedDataset) -> IntArray:
 
 def estimate_of(value: float | None, reason: str, interval: Interval | None, cells: Cells) -> Estimate:
     """Return a value with its interval and its rows, saying why where the interval is missing."""
-    n = len(cells.code)
+    n = int(cells.counts.sum())
     if value is None:
         return Estimate.undefined(n, reason)
     if interval is None:
@@ -144,9 +146,9 @@ def estimate_of(value: float | None, reason: str, interval: Interval | None, cel
 
 
 def _agreement(
-    formulas: Mapping[str, Formula], code: IntArray, k: int, predictions: JudgedDataset
+    formulas: Mapping[str, Formula], code: IntArray, k: int, predictions: JudgedArrays
 ) -> dict[str, Estimate]:
-    cells = Cells(code=code, size=k * k, groups=shared_groups(predictions))
+    cells = Cells(code=code, size=k * k, groups=predictions.shared_groups, weight=predictions.weight)
     table = cells.counts.reshape(k, k)
     values = {name: formula_value(name, formula, table) for name, formula in formulas.items()}
     defined = {name: formula for name, formula in formulas.items() if values[name][0] is not None}
@@ -154,18 +156,19 @@ def _agreement(
     return {name: estimate_of(*values[name], intervals.get(name), cells) for name in formulas}
 
 
-def _calibration(predictions: JudgedDataset, options: MeasureOptions) -> dict[str, Estimate]:
+def _calibration(predictions: JudgedArrays, options: MeasureOptions) -> dict[str, Estimate]:
     rows = np.flatnonzero(np.isfinite(predictions.probability))
     if len(rows) == 0:
         return {}
-    groups = shared_groups(predictions)
+    groups = predictions.shared_groups
     if groups is not None:
         groups = _renumbered(groups[rows])
+    weight = None if predictions.weight is None else predictions.weight[rows]
     label, probability = predictions.positive[rows], predictions.probability[rows]
     intervals = calibration.calibration_intervals(
-        label, probability, groups, resamples=options.resamples, seed=options.seed
+        label, probability, groups, weight=weight, resamples=options.resamples, seed=options.seed
     )
-    cells = Cells(code=np.zeros(len(rows), np.int64), size=1, groups=groups)
+    cells = Cells(code=np.zeros(len(rows), np.int64), size=1, groups=groups, weight=weight)
     estimates = {}
     for name, (value, interval) in intervals.items():
         reason = METRICS[name].undefined if value is None else ""

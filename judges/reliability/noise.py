@@ -9,9 +9,12 @@ from statistics import NormalDist
 import numpy as np
 
 from ..errors import InputError
-from ..judged_dataset import JudgedDataset
+from ..judged_arrays import IntArray, JudgedArrays
 from ..metrics import BINARY_METRICS, influence, point
-from ..metrics.paired_comparison import POWER, clustered_se
+from ..metrics.delta import influence_se
+from ..metrics.influence import cell_influence
+from ..metrics.intervals import count_rows
+from ..metrics.paired_comparison import POWER
 
 CHURN = 0.25
 """Share of the wrong verdicts that a change of the prompt is assumed to mend while it breaks as many right ones."""
@@ -46,7 +49,7 @@ def noise_note(metric: str, gain: float, *noises: Noise | None) -> str | None:
 
 
 def minimum_detectable_change(
-    metric: str, predictions: JudgedDataset, *, alpha: float = 0.05, churn: float = CHURN, seed: int = 0
+    metric: str, predictions: JudgedArrays, *, alpha: float = 0.05, churn: float = CHURN, seed: int = 0
 ) -> Noise | None:
     """Return the smallest change of a metric that a paired test on these rows would show with 80 % power.
 
@@ -76,7 +79,7 @@ def minimum_detectable_change(
         return None
     quantiles = NormalDist().inv_cdf(1 - alpha) + NormalDist().inv_cdf(POWER)
     size = quantiles * math.sqrt(float(np.mean(np.square(finite))))
-    n, groups = len(predictions.scored), len(np.unique(predictions.groups))
+    n, groups = predictions.n, predictions.group_count
     basis = (
         f"the smallest change of {metric} that a paired test on {n:,} rows in {groups:,} groups shows with {POWER:.0%} "
         f"power, if {churn:.0%} of the wrong verdicts are mended and as many right ones broken"
@@ -84,8 +87,10 @@ def minimum_detectable_change(
     return Noise(metric=metric, size=size, basis=basis, n=n)
 
 
-def _churned_se(metric: str, predictions: JudgedDataset, churn: float, rng: np.random.Generator) -> float | None:
+def _churned_se(metric: str, predictions: JudgedArrays, churn: float, rng: np.random.Generator) -> float | None:
     """Return the standard error of the difference that flipping some wrong and as many right verdicts makes."""
+    if predictions.weight is not None:
+        return _weighted_se(metric, predictions, predictions.weight, churn, rng)
     label, before = predictions.positive, predictions.predicted
     wrong, right = np.flatnonzero(before != label), np.flatnonzero(before == label)
     flips = min(max(1, round(churn * len(wrong))), len(wrong), len(right))
@@ -97,4 +102,36 @@ def _churned_se(metric: str, predictions: JudgedDataset, churn: float, rng: np.r
     if point(metric, label, before) is None or point(metric, label, after) is None:
         return None
     moved = influence(metric, label, after) - influence(metric, label, before)
-    return clustered_se(moved, predictions.groups)
+    return influence_se(moved, predictions.shared_groups)[0]
+
+
+def _weighted_se(
+    metric: str, predictions: JudgedArrays, weight: IntArray, churn: float, rng: np.random.Generator
+) -> float | None:
+    """Return the same where a position stands for several rows: of each it is drawn how many of them are flipped."""
+    label, before = predictions.positive, predictions.predicted
+    cell = 2 * label.astype(np.int64) + before
+    wrong, right = np.flatnonzero(before != label), np.flatnonzero(before == label)
+    flips = int(weight[wrong].sum())
+    flips = min(max(1, round(churn * flips)), flips, int(weight[right].sum()))
+    if flips == 0:
+        return None
+    flipped = np.zeros(len(weight), np.int64)
+    for rows in (wrong, right):
+        flipped[rows] = rng.multivariate_hypergeometric(weight[rows], flips, method="marginals")
+    # The same label, the other verdict.
+    counts = count_rows(cell, weight - flipped, 4) + count_rows(cell ^ 1, flipped, 4)
+    old, new = cell_influence(metric, count_rows(cell, weight, 4)), cell_influence(metric, counts)
+    if old is None or new is None:
+        return None
+    kept, changed = new[1][cell] - old[1][cell], new[1][cell ^ 1] - old[1][cell]
+    n, groups = int(weight.sum()), predictions.shared_groups
+    moved = kept * (weight - flipped) + changed * flipped
+    if groups is None:
+        mean = float(moved.sum()) / n
+        squares = float((kept - mean) ** 2 @ (weight - flipped) + (changed - mean) ** 2 @ flipped)
+        return math.sqrt(n / (n - 1) * squares) / n if n > 1 else math.inf
+    by_group = np.bincount(groups, moved)
+    units = len(by_group)
+    spread = by_group - by_group.mean()
+    return math.sqrt(units / (units - 1) * float(spread @ spread)) / n if units > 1 else math.inf

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ...judges import JudgedDataset
+from ...judges import JudgedArrays, JudgedDataset
 from ...judges.metrics import BINARY_METRICS
 from ...judges.reliability import (
     HumanAgreement,
@@ -83,27 +83,32 @@ def check_reliability(
         InputError: A column of annotators does not exist, or the marked file does not fit the rows.
     """
     first = rounds[0]
-    decides = first.scale.kind != "choice"
-    binary = metric in BINARY_METRICS and decides
-    again = retest(rounds) if len(rounds) > 1 and decides else None
+    again = retest(rounds) if len(rounds) > 1 and first.scale.kind != "choice" else None
     humans = human_agreement(first, options.annotators, words=words) if options.annotators else None
-    detectable = minimum_detectable_change(metric, first) if binary else None
-    warning = None
-    if options.gain is not None and binary:
-        repeated = None if again is None else again.noise(metric)
-        warning = noise_note(metric, options.gain, repeated, detectable)
+    noise = check_noise(first, options, metric=metric, again=again)
     audit = None
     if options.audit is not None:
         audit = likely_label_errors(*map(shown, rounds), limit=LISTED)
         write_audit(audit, options.audit)
-    return ReliabilityReport(
-        metric=metric,
-        retest=again,
+    return replace(
+        noise,
         humans=humans,
-        detectable=detectable,
-        warning=warning,
         audit=audit,
         audited=_with_marks(first, options.audited) if options.audited else None,
+    )
+
+
+def check_noise(
+    judged: JudgedArrays, options: TrustOptions, *, metric: str, again: Retest | None = None
+) -> ReliabilityReport:
+    """Say which gains could not be told from noise; no row is looked at by itself."""
+    detectable, warning = None, None
+    if metric in BINARY_METRICS and judged.scale.kind != "choice":
+        detectable = minimum_detectable_change(metric, judged)
+        if options.gain is not None:
+            warning = noise_note(metric, options.gain, again.noise(metric) if again else None, detectable)
+    return ReliabilityReport(
+        metric=metric, retest=again, humans=None, detectable=detectable, warning=warning, audit=None, audited=None
     )
 
 

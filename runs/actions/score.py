@@ -7,8 +7,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ...judges import Benchmark, Estimate, InputError, JudgedDataset, by_column, measure
-from ...judges.files import TextAnswers, VerdictColumns, load_judges, load_text_answers
+from ...judges import Benchmark, Estimate, InputError, JudgedArrays, JudgedDataset, by_column, measure
+from ...judges.files import (
+    STREAMED,
+    TextAnswers,
+    VerdictColumns,
+    can_stream,
+    load_judges,
+    load_text_answers,
+    stream_verdicts,
+)
 from ...judges.leaderboard import Leaderboard, rank_judges
 from ...judges.metrics import anls
 from ...judges.metrics.macro_average import MacroMean, macro_means
@@ -36,7 +44,7 @@ class ScoreOptions:
 class Score:
     """One judge measured, and per value of a column where one was asked for."""
 
-    judged: JudgedDataset
+    judged: JudgedArrays
     benchmark: Benchmark
     by: str | None
     parts: Mapping[str, Benchmark]
@@ -45,7 +53,8 @@ class Score:
 
     def noting(self, *notes: str) -> Score:
         """Return the same with more to be said about the rows."""
-        return replace(self, judged=self.judged.noting(*notes))
+        dataset = self.judged.dataset
+        return replace(self, judged=replace(self.judged, dataset=replace(dataset, notes=(*dataset.notes, *notes))))
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the benchmark's object and how the file was read; also `by` and the means over a column asked for."""
@@ -73,15 +82,36 @@ def read_judges(files: Sequence[Path], columns: VerdictColumns) -> dict[str, Jud
     return found
 
 
-def measure_one(judged: JudgedDataset, options: ScoreOptions) -> Score:
-    """Measure one judge, and per value of a column."""
+def read_stream(files: Sequence[Path], columns: VerdictColumns, options: ScoreOptions) -> JudgedArrays | None:
+    """Read one large file without keeping its rows; None where the file is small, or rows are needed one by one.
+
+    Raises:
+        InputError: As `read_judges`.
+    """
+    if len(files) != 1 or not files[0].is_file() or files[0].stat().st_size < STREAMED:
+        return None
+    if options.by or options.uncertain or columns.thresholds or columns.score_maps or not can_stream(files[0], columns):
+        return None
+    return stream_verdicts(files[0], columns)
+
+
+def measure_one(judged: JudgedArrays, options: ScoreOptions) -> Score:
+    """Measure one judge, and per value of a column, for which the rows are needed."""
     at, uncertain, seed = options.at or (10,), options.uncertain, options.seed
+    if options.by is None or not isinstance(judged, JudgedDataset):
+        return Score(
+            judged=judged,
+            benchmark=measure(judged, at=at, uncertain=uncertain, seed=seed),
+            by=None,
+            parts={},
+            macro={},
+        )
     return Score(
         judged=judged,
         benchmark=measure(judged, at=at, uncertain=uncertain, seed=seed),
         by=options.by,
-        parts=by_column(judged, options.by, at=at, uncertain=uncertain, seed=seed) if options.by else {},
-        macro=macro_means(judged, options.by) if options.by else {},
+        parts=by_column(judged, options.by, at=at, uncertain=uncertain, seed=seed),
+        macro=macro_means(judged, options.by),
     )
 
 

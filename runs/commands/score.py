@@ -14,13 +14,14 @@ from ...judges import InputError, parse_label_scale, write_beside
 from ...judges.files import GradeMap, VerdictColumns, parse_grade_map, require_aggregate
 from ...judges.published import STATUSES, all_agree, check_expected, load_published
 from ...optimize.options import option
-from ..actions.reliability import check_reliability
+from ..actions.reliability import check_noise, check_reliability
 from ..actions.score import (
     TEXT_METRIC,
     ScoreOptions,
     measure_many,
     measure_one,
     read_judges,
+    read_stream,
     score_texts,
     to_json,
 )
@@ -140,24 +141,37 @@ def score(
     published = load_published(figures.published) if figures.published else ()
     if not files and not published:
         raise InputError("there is nothing to score", hint="name a verdict file, or --published figures")
+    # Rows are kept where a workspace must know which of them were seen, or single ones are shown.
+    needs_rows = workspace.exists or figures.html or trust.annotators or trust.audit or trust.audited or published
+    large = None if needs_rows else read_stream(files, columns, measures)
+    if large is not None:
+        one, noise = measure_one(large, measures), check_noise(large, trust, metric=figures.metric)
+        if as_json:
+            say_json(one.to_json() | noise.to_json())
+        else:
+            say_score(one, title=files[0].name)
+            say_reliability(noise, audit=None)
+        return
     judges = read_judges(files, columns)
     seals = seal_judges(workspace, judges.values(), show_all=show_all, by="score")
     if len(judges) == 1 and not published:
         (seal,) = seals
-        one = measure_one(next(iter(judges.values())), measures).noting(*seal.notes(), *seal.look_note())
+        (judged,) = judges.values()
+        judged = judged.noting(*seal.notes(), *seal.look_note())
+        one = measure_one(judged, measures)
         if figures.html is not None:
             from ..reports.score_report import render_score_report
 
             page = render_score_report(
-                one.judged,
+                judged,
                 one.benchmark,
                 by=one.parts,
                 by_column=by,
                 title=files[0].name,
-                shown=seal.shown(one.judged),
+                shown=seal.shown(judged),
             )
             write_beside(figures.html, page)
-        ceilings = check_reliability([one.judged], trust, metric=figures.metric, words=words or None, shown=seal.shown)
+        ceilings = check_reliability([judged], trust, metric=figures.metric, words=words or None, shown=seal.shown)
         if as_json:
             say_json(one.to_json() | ceilings.to_json())
         else:

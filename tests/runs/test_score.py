@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from judgewright.judges.files import STREAMED
 from judgewright.runs.cli import main
 
 VERDICTS = Path(__file__).resolve().parents[2] / "../shared/data/verdicts"
@@ -314,3 +315,36 @@ def test_a_real_matrix_is_a_leaderboard(capsys: pytest.CaptureFixture[str]) -> N
     ranks = [line.split()[:2] for line in out.splitlines() if line.split()[:1] and line.split()[0].isdigit()]
     assert [int(rank) for rank, _ in ranks[:12]] == list(range(1, 13))
     assert ranks[0][1] == "h2oloo-fewself"
+
+
+def test_a_large_file_is_measured_without_its_rows_and_gives_the_same_figures(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Texts make the file so large that it is read as a stream; without them the same rows are read one by one."""
+    lines = [json.loads(line) for line in (folder / "good.jsonl").read_text().splitlines()]
+    lines = [line | {"id": f"{line['id']} {i}"} for i in range(50) for line in lines]
+    for line in lines[:60]:
+        line["score"] = None
+    (folder / "rows").mkdir()
+    for place, text in ((folder, "x" * 12_000), (folder / "rows", "")):
+        body = "".join(json.dumps(line | {"answer": text}) + "\n" for line in lines)
+        (place / "large.jsonl").write_text(body)
+    assert (folder / "large.jsonl").stat().st_size > STREAMED
+    bodies = []
+    for name in ("large.jsonl", "rows/large.jsonl"):
+        assert run(name, "--group", "query_id", "--json") == 0
+        bodies.append(parsed(capsys))
+    changes = [body.pop("detectable_change")["size"] for body in bodies]
+    assert changes[0] == pytest.approx(changes[1], rel=0.1)
+    figures = [body.pop("metrics") for body in bodies]
+    assert bodies[0] == bodies[1]
+    assert figures[0].keys() == figures[1].keys()
+    for name, figure in figures[0].items():
+        numbers = [figure.pop(key) for key in ("value", "low", "high")]
+        assert numbers == pytest.approx([figures[1][name].pop(key) for key in ("value", "low", "high")], rel=1e-9)
+        assert figure == figures[1][name]
+    assert run("large.jsonl", "--group", "query_id") == 0
+    said = capsys.readouterr().out
+    assert "2,940 rows scored in 10 groups, 60 unscored (60 parse)" in said
+    assert run("large.jsonl", "--group", "query_id", "--by", "topic", "--html", "page.html", "--json") == 0
+    assert set(parsed(capsys)["by"]) == {"a", "b"}

@@ -1,0 +1,186 @@
+"""What metrics read of judged rows, however these are held: row by row, or alike rows as one with their number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import InputError
+from .rows import Dataset
+from .scale import OutputScale, split_class_metric
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
+
+CLASS_METRICS = ("accuracy_grades", "kappa_grades", "f1_macro_grades")
+"""Metrics that take grades or classes as names: only whether two are the same counts."""
+PROBABILITY_METRICS = ("brier",)
+"""Metrics of the judge's probability that two judges can be compared by."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedArrays:
+    """Labels and verdicts as arrays over the scored rows: those with a human label and a verdict.
+
+    Unscored rows are counted in `unscored` and enter no mean.
+    """
+
+    dataset: Dataset
+    """The scale of the labels, the name and the notes; `JudgedDataset` has its rows there too."""
+    scale: OutputScale
+    """The judge's scale, its threshold the one that decides here; the label scale is the dataset's."""
+    judge: str = ""
+    """`name@version` of the prompt, or the file the verdicts came from."""
+    model: str = ""
+    simulated: bool = False
+
+    @property
+    def weight(self) -> IntArray | None:
+        """How many rows each position of the arrays stands for; None where each is one row. Shape (n,)."""
+        return None
+
+    @property
+    def n(self) -> int:
+        """Scored rows."""
+        return len(self.label) if self.weight is None else int(self.weight.sum())
+
+    @property
+    def shared_groups(self) -> IntArray | None:
+        """Codes 0..G-1 of the groups of the scored rows, None where every row is its own; shape (n,)."""
+        raise NotImplementedError
+
+    @property
+    def group_count(self) -> int:
+        """How many groups the scored rows belong to."""
+        groups = self.shared_groups
+        return self.n if groups is None else int(groups.max()) + 1
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """Names of the rows' inputs, where they are known."""
+        raise NotImplementedError
+
+    @cached_property
+    def label(self) -> FloatArray:
+        """Human grades; shape (n,)."""
+        raise NotImplementedError
+
+    @cached_property
+    def score(self) -> FloatArray:
+        """The judge's grades; shape (n,)."""
+        raise NotImplementedError
+
+    @cached_property
+    def predicted(self) -> BoolArray:
+        """Whether the judge calls the row positive; shape (n,)."""
+        raise NotImplementedError
+
+    @cached_property
+    def confidence(self) -> FloatArray:
+        """Confidence in the verdict, NaN where none was given; shape (n,)."""
+        raise NotImplementedError
+
+    @cached_property
+    def probability(self) -> FloatArray:
+        """Probability of the positive label, NaN where none was given; shape (n,)."""
+        raise NotImplementedError
+
+    @property
+    def unscored(self) -> Mapping[str, int]:
+        """How many rows have no verdict, by reason."""
+        raise NotImplementedError
+
+    @property
+    def unlabelled(self) -> int:
+        """How many rows have no human label."""
+        raise NotImplementedError
+
+    @property
+    def unanswered(self) -> tuple[int, int]:
+        """How many labelled rows without a verdict people call negative, and how many positive."""
+        raise NotImplementedError
+
+    @property
+    def total(self) -> int:
+        """All rows, scored or not."""
+        raise NotImplementedError
+
+    @cached_property
+    def positive(self) -> BoolArray:
+        """Whether people call the row positive; shape (n,)."""
+        return self.label >= self.dataset.labels.threshold
+
+    @cached_property
+    def wrong(self) -> BoolArray:
+        """Whether the judge decided otherwise than people, or chose another class than they; shape (n,)."""
+        if self.scale.kind == "choice":
+            return self.label != self.score
+        return self.positive != self.predicted
+
+    @property
+    def states_probability(self) -> bool:
+        """Whether at least one scored row has a probability."""
+        return bool(np.isfinite(self.probability).any())
+
+    @cached_property
+    def certainty(self) -> FloatArray:
+        """Probability the judge gives the side it took, NaN where none was given; shape (n,)."""
+        if self.scale.kind != "probability":
+            return self.confidence
+        return np.where(self.predicted, self.score, 1.0 - self.score)
+
+    def compared(self, metric: str) -> tuple[BoolArray, BoolArray] | tuple[FloatArray, FloatArray]:
+        """Return people's side and the judge's as a metric compares them.
+
+        Decisions for a metric of decisions, grades or classes for one of those, probabilities for one of those: a
+        verdict without a confidence then counts as given with certainty. A metric of one class of a choice, such as
+        `recall[billing]`, takes the class for the positive side and all others for the negative one.
+
+        Raises:
+            InputError: The metric does not fit the scale: people graded on another one, or a choice has no threshold.
+        """
+        _, name = split_class_metric(metric)
+        if name is not None:
+            if self.scale.kind != "choice" or name not in self.scale.labels:
+                raise InputError(f"{metric}: {name!r} is not a class of the judge, which gives {self.scale.describe()}")
+            code = float(self.scale.labels.index(name))
+            return self.label == code, self.score == code
+        if self.scale.kind == "choice" and metric not in CLASS_METRICS:
+            raise InputError(
+                f"{metric} needs an order, and this judge chooses {self.scale.describe()}",
+                hint=f"name a class, such as recall[{self.scale.labels[0]}], or use {', '.join(CLASS_METRICS)}",
+            )
+        if metric in PROBABILITY_METRICS:
+            stated = np.isfinite(self.probability)
+            return self.positive.astype(np.float64), np.where(stated, self.probability, self.predicted)
+        if metric not in CLASS_METRICS and metric != "off_by_one":
+            return self.positive, self.predicted
+        if not self.same_scale:
+            theirs = self.dataset.labels.describe()
+            raise InputError(
+                f"{metric} compares grades, but labels are {theirs} and the judge's {self.scale.describe()}"
+            )
+        return self.label, self.score
+
+    @property
+    def coverage(self) -> float:
+        """Share of the labelled rows that have a verdict; 0 for no rows."""
+        labelled = self.total - self.unlabelled
+        return self.n / labelled if labelled else 0.0
+
+    @property
+    def same_scale(self) -> bool:
+        """Whether people and judge graded on the same levels, so that grades can be compared one by one."""
+        levels = self.scale.levels
+        return levels == self.dataset.labels.levels and len(levels) > 0
+
+    @cached_property
+    def on_grades(self) -> bool:
+        """Whether labels and scores share a scale and none of them lies between two of its levels."""
+        grades = np.concatenate([self.label, self.score])
+        return self.same_scale and bool((grades == np.round(grades)).all())
