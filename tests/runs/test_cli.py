@@ -29,7 +29,7 @@ SUBCOMMANDS = {
     "route": ("judge", "ask"),
     "student": ("train", "data", "judge"),
     "answers": ("compare", "clarify", "measure", "sample"),
-    "workspace": ("merge",),
+    "workspace": ("merge", "archive"),
 }
 EVERY = [(name,) for name in COMMANDS if name not in SUBCOMMANDS] + [
     (n, s) for n, subs in SUBCOMMANDS.items() for s in subs
