@@ -63,7 +63,7 @@ verify-exports: $(VENV)/.dev
 
 # What axe-core finds on every page with every rule, in both widths and colours; the suite tries a part of that.
 axe: $(VENV)/.dev
-	JUDGEWRIGHT_AXE_EVERY=1 $(BIN)/python -m pytest tests/runs/review/test_keyboard.py -k "axe or forgotten"
+	JUDGEWRIGHT_AXE_EVERY=1 $(BIN)/python -m pytest tests/runs/review/test_keyboard.py
 
 check: lint types test
 

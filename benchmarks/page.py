@@ -34,7 +34,7 @@ from judgewright.runs.store import Workspace, list_runs
 OBJECTIVE = "do not call unsupported statements grounded; do not lose more than 10 points of recall"
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
 TICKS = os.sysconf("SC_CLK_TCK")
-AGAIN = 10
+AGAIN = 20
 WHO = "ann"
 
 
@@ -75,7 +75,7 @@ def make_runs(folder: Path, documents: int) -> dict[str, str]:
         "benchmark": f"/runs/{after}",
         "wrong rows": f"/runs/{after}/rows",
         "wrong rows, page 2": f"/runs/{after}/rows?page=2",
-        "wrong, one channel": f"/runs/{after}/rows?column=channel&value=print",
+        "wrong, one channel": f"/runs/{after}/rows?column=channel&value=chat",
         "slices": f"/runs/{after}/slices?column=channel",
         "choose to compare": "/compare",
         "comparison": f"/compare?run={before}&run={after}",

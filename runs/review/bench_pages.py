@@ -22,7 +22,7 @@ from .marks import marks_of
 from .paged import Paged
 from .routes import Address
 
-ROWS_PER_PAGE = 30
+ROWS_PER_PAGE = 20
 BRIEF = ("precision", "recall", "f1", "kappa")
 Json = Mapping[str, Any]  # Any: JSON
 

@@ -26,7 +26,7 @@ MOST = 6
 """Runs that are compared at once."""
 OFFERED = 60
 """Of the last runs, those that can be compared are offered."""
-FLIPS_PER_PAGE = 50
+FLIPS_PER_PAGE = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from .marks import marks_of, set_mark
 from .paged import Paged
 from .routes import Address
 
-FLIPS_PER_PAGE = 50
+FLIPS_PER_PAGE = 20
 DIRECTIONS: Mapping[str, Direction] = {"right": "became right", "wrong": "became wrong"}
 INSIDE = {"in": True, "out": False}
 

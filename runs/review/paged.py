@@ -21,9 +21,9 @@ class Paged(Generic[T]):
     """
 
     def __init__(self, items: Sequence[T], number: str, size: int) -> None:
-        self.pages = max(1, math.ceil(len(items) / size))
+        self.total = len(items)
+        self.pages = max(1, math.ceil(self.total / size))
         # The query is anybody's: what is no small number is the first page.
         self.number = min(max(int(number), 1), self.pages) if _NUMBER.fullmatch(number) else 1
-        self.total = len(items)
         self.first = (self.number - 1) * size
-        self.items = items[self.first : self.first + size]
+        self.items = items[self.first : min(self.first + size, self.total)]

@@ -27,6 +27,7 @@ _SCHEMA = (
     "inside INTEGER NOT NULL, cuts TEXT NOT NULL, body TEXT NOT NULL)",
     "CREATE INDEX item_by_kind ON item (direction, error, inside)",
     "CREATE INDEX item_by_row ON item (row_id)",
+    "CREATE INDEX item_by_cut ON item (cuts, error)",
 )
 
 

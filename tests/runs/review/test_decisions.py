@@ -22,7 +22,7 @@ from judgewright.runs.cli import main
 from judgewright.runs.config import Environment
 from judgewright.runs.store import HoldoutLedger, JobQueue, RunConfig, Workspace, get_run, list_runs, open_proposer
 
-from .conftest import ATTACK, GOOD, HARMFUL, OURS, Made, retold, settled
+from .conftest import ATTACK, GOOD, HARMFUL, OURS, SECONDS, Made, retold, settled
 
 HEADERS = {"origin": OURS, "sec-fetch-site": "same-origin"}
 
@@ -178,10 +178,14 @@ def test_forms_that_are_none_are_refused(desk: TestClient, own: Made) -> None:
 def test_the_same_decision_twice_is_one_job(desk: TestClient, own: Made) -> None:
     """A button that was pressed twice, or in two tabs, leads to the same job."""
     form = {"verb": "accept", "hunk": "1"}
+    queue = JobQueue(own.root, Environment().jobs_key)
+    nobody_works = queue.lock()
+    nobody_works.acquire()
     answers = [desk.post(f"/runs/{own.run_id}/decide", data=form, headers=HEADERS) for _ in range(3)]
     assert len({answer.headers["location"] for answer in answers}) == 1
-    settled(own.root)
-    assert len(JobQueue(own.root, Environment().jobs_key).list()) == 1
+    (job,) = queue.list()
+    queue.wish(job.job_id, "stop")
+    nobody_works.release()
 
 
 @contextmanager
@@ -220,14 +224,18 @@ def test_two_tabs_a_terminal_and_a_killed_server_make_each_thing_once(own: Made)
     start = {"data": "rows.jsonl", "judge": "groundedness", "model": "simulated", "objective": "raise precision"}
     sent = [(f"/runs/{own.run_id}/decide", decision), ("/start/ask", start)]
     reject = ["reject", own.run_id, "--workspace", str(own.root), "--by", "terminal"]
+    queue = JobQueue(own.root, Environment().jobs_key)
+    nobody_works = queue.lock()
+    nobody_works.acquire()  # until both tabs have asked: what has ended may be asked for again
     with served(own) as (server, link), open_tab(link) as a, open_tab(link) as b, ThreadPoolExecutor(4) as pool:
-        terminal = subprocess.Popen([sys.executable, "-m", "judgewright", *reject], stderr=subprocess.PIPE)
         answers = [pool.submit(tab.post, path, data=form) for path, form in sent for tab in (a, b)]
         assert [answer.result().status_code for answer in answers] == [303, 303, 303, 303]
+        terminal = subprocess.Popen([sys.executable, "-m", "judgewright", *reject], stderr=subprocess.PIPE)
+        nobody_works.release()
+        until = time.monotonic() + SECONDS
+        while not any(job.pid for job in queue.list()) and time.monotonic() < until:
+            time.sleep(0.02)
         server.kill()
-    queue = JobQueue(own.root, Environment().jobs_key)
-    while not any(job.pid for job in queue.list()):
-        time.sleep(0.02)
     with suppress(ProcessLookupError):  # a quick worker has done everything by now
         os.kill(next(job.pid for job in queue.list() if job.pid), signal.SIGKILL)
     with served(own) as (_, link), open_tab(link) as tab:

@@ -1,6 +1,7 @@
 """Every page by keys alone, and what axe-core finds on it: Tab reaches all, one sees where one is, the key acts."""
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,12 +9,15 @@ import pytest
 
 from .conftest import Workbench
 from .every_page import PAGES, WORKING, Bench, every_page, page_of, pages_of_the_app
-from .test_walk import CHROMIUM, FLAGS, open_page, sync_api
+from .test_walk import CHROMIUM, browser, open_page, sync_api
+
+__all__ = ["browser"]
 
 pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no Chromium on this machine: the browser's way is not walked")
+VIOLATIONS = {"resultTypes": ["violations"], "preload": False}
 AXE = Path(__file__).parent / "axe" / "axe.min.js"
-RULES = "{runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']}"
-CONTRAST = "{runOnly: {type: 'rule', values: ['color-contrast']}}"
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"], **VIOLATIONS}
+CONTRAST = {"runOnly": {"type": "rule", "values": ["color-contrast"]}, **VIOLATIONS}
 EVERY = bool(os.environ.get("JUDGEWRIGHT_AXE_EVERY"))
 """Set by `make axe`: every rule in every look, and every line of a list."""
 LOOKS = (
@@ -31,12 +35,13 @@ THIN = """() => {
 }"""
 """Of a list's lines, which are alike, two stay."""
 WANTED = "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']"
-HOLD_BACK = """() => {
+PREPARE = """() => {
   window.pressed = 0;
   const hold = (event) => { window.pressed += 1; event.preventDefault(); };
   window.addEventListener('click', (event) => { if (event.target.closest('a[href], [type=file]')) hold(event); });
   window.addEventListener('submit', hold);
   window.addEventListener('invalid', hold, true);
+  window.stateOf = (one) => JSON.stringify([one.value, one.checked, one.parentElement.open, window.pressed]);
 }"""
 """What a key would load or send is counted and not done, so that every element of a page is tried where it stands."""
 WHERE = """() => {
@@ -54,23 +59,32 @@ WHERE = """() => {
   const [x, y] = [middle(box.left, box.right, innerWidth), middle(box.top, box.bottom, innerHeight)];
   const seen = box.bottom > 0 && box.top < innerHeight && document.elementFromPoint(x, y);
   return {
-    number: at.dataset.walked, html: at.outerHTML.slice(0, 160), tag: at.tagName.toLowerCase(), type: at.type || '',
+    html: at.outerHTML.slice(0, 160), tag: at.tagName.toLowerCase(), type: at.type || '', state: stateOf(at),
     outlined: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2
       && Math.max(...lights) / Math.min(...lights) >= 3,
     inSight: Boolean(seen) && (at.contains(seen) || (seen.contains(at) && !seen.closest('header'))),
     again: Boolean(line && line !== line.parentElement.querySelector('[data-item]')),
     everywhere: Boolean(at.closest('nav')),
     shut: at.tagName === 'SUMMARY' && !at.parentElement.open,
+    fetched: Boolean(at.parentElement.dataset.load),
   };
 }"""
 """Where one is after Tab, and whether it can be seen: a line of two pixels around it, three to one, nothing over it."""
+STATE = "() => stateOf(document.activeElement)"
 UNREACHED = f"""() => [...document.querySelectorAll("{WANTED}")]
   .filter((one) => !one.dataset.walked && !one.disabled && one.checkVisibility({{visibilityProperty: true}}))
   .map((one) => one.outerHTML.slice(0, 160))"""
 LOADED = "() => !document.querySelector('details.later[open] > div > p:only-child > a')"
-STATE = """(number) => {
-  const one = document.querySelector(`[data-walked="${number}"]`);
-  return JSON.stringify([one.value, one.checked, one.parentElement.open, window.pressed]);
+AS_IT_WAS = """() => {
+  document.querySelectorAll('details').forEach((one) => { one.open = true; });
+  document.querySelectorAll('[aria-busy]').forEach((one) => one.removeAttribute('aria-busy'));
+  document.activeElement.blur();
+}"""
+"""With every fold open, nothing that is on its way, and nothing in focus."""
+AUDIT = """async (rules) => {
+  const found = (await axe.run(rules)).violations.map((one) => `${one.id}: ${one.nodes[0].html.slice(0, 200)}`);
+  const wide = document.documentElement.scrollWidth - window.innerWidth;
+  return wide > 0 ? [...found, `${wide} pixels too wide`] : found;
 }"""
 
 
@@ -82,30 +96,12 @@ def bench(bench_made: Workbench, tmp_path_factory: pytest.TempPathFactory) -> It
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator["sync_api.Browser"]:
-    """One browser for all pages."""
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
-def tab(bench: Bench, chromium: "sync_api.Browser") -> "sync_api.Page":
-    """Somebody who has followed the link."""
-    page = open_page(chromium, [], viewport={"width": 1000, "height": 700})
+def tab(bench: Bench, browser: "sync_api.Browser") -> "sync_api.Page":
+    """Somebody who has followed the link, with a browser that lets axe in, which the page's own policy forbids."""
+    page = open_page(browser, [], bypass_csp=True, reduced_motion="reduce")
     page.goto(bench.link)
-    # What it tells while one types would take the place of what was walked.
-    page.route("**/start/reading", lambda route: route.abort())
-    return page
-
-
-@pytest.fixture(scope="module")
-def audited(bench: Bench, chromium: "sync_api.Browser") -> "sync_api.Page":
-    """A visitor whose pages take in axe-core, which the page's own policy forbids, and stay as they are."""
-    page = open_page(chromium, [], bypass_csp=True)
-    page.goto(bench.link)
-    page.route("**/live*", lambda route: route.abort())
+    # What it tells while one types or looks on would take the place of what was walked.
+    page.route(re.compile("/start/reading|/live"), lambda route: route.abort())
     return page
 
 
@@ -115,23 +111,22 @@ def findings(page: "sync_api.Page") -> list[str]:
     found: list[str] = []
     for width, colours, rules in LOOKS:
         page.set_viewport_size({"width": width, "height": 900})
-        page.emulate_media(color_scheme=colours, reduced_motion="reduce")
-        for one in page.evaluate(f"axe.run({rules})")["violations"]:
-            found.append(f"{width} {colours}: {one['id']}: {one['nodes'][0]['html'][:200]}")
-        if (wide := page.evaluate("document.documentElement.scrollWidth - window.innerWidth")) > 0:
-            found.append(f"{width}: {wide} pixels too wide")
+        page.emulate_media(color_scheme=colours)
+        found += [f"{width} {colours}: {one}" for one in page.evaluate(AUDIT, rules)]
     return found
 
 
-def walk(page: "sync_api.Page") -> list[dict[str, str | bool]]:
-    """Go through the page by Tab, opening each fold by Enter; return where one came, in that order."""
+def walk(page: "sync_api.Page", *, everywhere: bool) -> list[dict[str, str | bool]]:
+    """Go through the page by Tab and press the key of each place; return the places with whether the key acts.
+
+    Of a list's lines, which are alike, the first is tried, and the navigation where `everywhere` says so.
+    """
     found: list[dict[str, str | bool]] = []
     page.keyboard.press("Tab")
     while (here := page.evaluate(WHERE)) is not None:
-        found.append(here)
-        if here["shut"]:
-            page.keyboard.press("Enter")
-            page.wait_for_function("document.activeElement.parentElement.open")
+        tried = here["shut"] or not (here["again"] or (here["everywhere"] and not everywhere))
+        found.append({**here, "acts": not tried or acts(page, here)})
+        if here["fetched"]:
             page.wait_for_function(LOADED)
         page.keyboard.press("Tab")
     return found
@@ -150,56 +145,46 @@ def acts(page: "sync_api.Page", place: dict[str, str | bool]) -> bool:
     """Press the key; tell whether it follows or sends something, or changes the element, or is told what is missing."""
     if place["tag"] not in ("a", "button", "input", "select", "textarea", "summary"):
         return True  # a part that scrolls
-    number = place["number"]
-    page.evaluate("(number) => document.querySelector(`[data-walked='${number}']`).focus()", number)
-    before = page.evaluate(STATE, number)
     for key in ("ArrowDown", "ArrowUp") if place["tag"] == "select" else (key_of(place),):
         page.keyboard.press(key)
-        if page.evaluate(STATE, number) != before:
-            if place["tag"] == "summary":
-                page.keyboard.press(key)  # what it holds comes next
+        if page.evaluate(STATE) != place["state"]:
             return True
     return False
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_every_button_link_and_field_is_reached_seen_and_works_by_key(
-    path: str, bench: Bench, tab: "sync_api.Page"
-) -> None:
-    """Also what is folded. Of a list's lines, which are alike, the first is tried; the navigation is on one page."""
+def test_every_page_works_by_keys_and_axe_finds_nothing_on_it(path: str, bench: Bench, tab: "sync_api.Page") -> None:
+    """Every button, link and field is reached by Tab, seen and works by key, also what is folded.
+
+    Then axe looks at it, with every fold open, on a phone and on a desk, light and dark.
+    """
+    tab.set_viewport_size({"width": 1000, "height": 700})
     tab.goto(bench.address(path))
-    found = walk(tab)
+    if not EVERY:
+        tab.evaluate(THIN)
+    tab.evaluate(PREPARE)
+    found = walk(tab, everywhere=path == "/")
     assert tab.evaluate(UNREACHED) == []
     assert [place["html"] for place in found if not place["outlined"]] == []
     assert [place["html"] for place in found if not place["inSight"]] == []
-    tab.evaluate(HOLD_BACK)
-    tried = [place for place in found if not place["again"] and (path == "/" or not place["everywhere"])]
-    assert [place["html"] for place in tried if not acts(tab, place)] == []
+    assert [place["html"] for place in found if not place["acts"]] == []
+    tab.evaluate(AS_IT_WAS)
+    assert findings(tab) == []
 
 
-@pytest.mark.parametrize("path", PAGES)
-def test_axe_finds_nothing_on_any_page(path: str, bench: Bench, audited: "sync_api.Page") -> None:
-    """With every fold open, on a phone and on a desk, light and dark."""
-    audited.goto(bench.address(path))
-    if not EVERY:
-        audited.evaluate(THIN)
-    audited.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    audited.wait_for_function(LOADED)
-    assert findings(audited) == []
-
-
-def test_axe_finds_nothing_where_one_waits(bench: Bench, audited: "sync_api.Page") -> None:
+def test_axe_finds_nothing_where_one_waits(bench: Bench, tab: "sync_api.Page") -> None:
     """A large file is read by a process of its own, and the page says so."""
-    audited.goto(bench.address("/label"))
-    audited.select_option("select[name=data]", bench.large)
-    audited.click("text=Make the queue and begin")
-    audited.wait_for_url("**/work/*")
-    assert audited.inner_text("h1") == "One moment"
-    assert findings(audited) == []
-    audited.unroute("**/live*")
-    audited.goto(audited.url)
-    audited.wait_for_url("**/label/*annotator=*")
-    assert findings(audited) == []
+    tab.goto(bench.address("/label"))
+    tab.select_option("select[name=data]", bench.large)
+    tab.fill("form[method=post] [name=annotator]", "ann")
+    tab.click("text=Make the queue and begin")
+    tab.wait_for_url("**/work/*")
+    assert tab.inner_text("h1") == "One moment"
+    assert findings(tab) == []
+    tab.unroute_all()
+    tab.goto(tab.url)
+    tab.wait_for_url("**/label/*annotator=*")
+    assert findings(tab) == []
 
 
 def test_no_page_is_forgotten() -> None:
