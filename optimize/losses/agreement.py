@@ -40,7 +40,18 @@ _TO_THE_READER = re.compile(
 
 
 class Unsettled(InputError):
-    """What the objective means is not settled; the message has the readings, the hint what settles it."""
+    """What the objective means is not settled; the message has the readings, the hint what settles it.
+
+    Args:
+        message: The readings.
+        problems: What is open, each in words.
+        understood: What the rules made of the rest; empty where they found nothing to improve.
+        hint: What settles it.
+    """
+
+    def __init__(self, message: str, *, problems: Sequence[str], understood: str, hint: str) -> None:
+        super().__init__(message, hint=hint)
+        self.problems, self.understood = tuple(problems), understood
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +193,8 @@ def _unsettled(
     if "METRIC" not in settling[0]:
         whose = "the model's reading" if model is not None and model.reading is not None else "the rules' reading"
         hint += f"; --yes takes {whose}"
-    return Unsettled("\n".join(lines), hint=hint)
+    understood = replace(rules, unread=()).describe() if rules.target else ""
+    return Unsettled("\n".join(lines), problems=problems, understood=understood, hint=hint)
 
 
 def _choose(text: str, reading: Reading, choices: Choices, notes: list[str]) -> Objective:

@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from ...judges import JudgewrightError
 from ...judges.files import KINDS, RawRoles
-from ...optimize import ObjectiveWords
+from ...optimize import ObjectiveWords, Unsettled
 from ..actions.check_data import CheckOptions
 from ..actions.models import describe_models
 from ..actions.read_objective import saved_slices
@@ -59,6 +59,8 @@ def _planned(state: AppState, form: StartForm) -> Response:
         config = form.config(state)
         environment = _environment(state, *config.named_models)
         planned = state.plan(config, environment).head
+    except Unsettled:
+        return _page(state, form, problem="What the objective means is not clear yet: see below it.")
     except JudgewrightError as error:
         return _page(state, form, problem=_words(error))
     return _page(state, form, planned=planned)
@@ -197,6 +199,10 @@ class Reading:
     read_as: str = ""
     notes: tuple[str, ...] = ()
     problem: str = ""
+    open_questions: tuple[str, ...] = ()
+    """What the rules did not understand, where it is not settled what is meant."""
+    so_far: str = ""
+    """What they made of the rest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,6 +235,9 @@ def _reading(state: AppState, form: StartForm) -> Reading:
     try:
         judge = form.prompt(state) if form.judge else None
         objective = _objective_words(form).read(judge, slices=saved_slices(state.workspace))
+    except Unsettled as stop:
+        asked = tuple(problem.removeprefix("not read: ") for problem in stop.problems)
+        return Reading(open_questions=asked, so_far=stop.understood)
     except JudgewrightError as error:
         return Reading(problem=_words(error))
     return Reading(read_as=objective.describe(), notes=tuple(objective.notes))

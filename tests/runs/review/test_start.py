@@ -218,7 +218,24 @@ def test_the_objective_is_read_by_rules_while_it_is_typed(desk: TestClient) -> N
     told = desk.post("/start/reading", data=form(), headers=HEADERS).text
     assert told.startswith('<div id="reading"')
     assert "Raise precision by making fewer false positives; recall may fall by at most 5 points." in told
-    assert "Not read yet" in desk.post("/start/reading", data=form(objective="make it nice"), headers=HEADERS).text
+    assert (
+        "Name what should rise"
+        in desk.post("/start/reading", data=form(objective="make it nice"), headers=HEADERS).text
+    )
+
+
+def test_an_objective_that_is_half_read_can_be_taken_so(desk: TestClient, rows: bytes) -> None:
+    """What is not clear and what was read stand apart, without the options of the command line."""
+    send(desk, "rows.jsonl", rows)
+    half = "Catch more unsupported answers: fewer false positives. Do not lose more than 5 points of recall."
+    told = desk.post("/start/reading", data=form(objective=half), headers=HEADERS).text
+    assert "Not clear yet:</b> &#39;false positives&#39; (say of which class" in told
+    assert "<b>raise specificity by making fewer false positives; recall may fall by at most 5 points</b>" in told
+    assert 'name="yes" value="yes"' in told
+    refused = plan(desk, form(objective=half))
+    assert (refused.status_code, "not clear yet: see below" in refused.text) == (400, True)
+    assert "--" not in re.findall(r'id="reading".*?</div>', refused.text, re.DOTALL)[0]
+    assert 'id="plan"' in plan(desk, form(objective=half, yes="yes")).text
 
 
 def test_the_plan_comes_before_the_button_and_the_run_is_the_one_that_was_planned(

@@ -138,7 +138,7 @@ def test_the_same_works_from_the_keyboard_and_without_script(
     page.keyboard.press("Enter")
     page.wait_for_selector("#objective")
     page.fill("#objective", "raise precision")
-    page.focus("text=Show the plan")
+    page.focus("input[name=other]")
     page.keyboard.press("Enter")
     page.wait_for_selector("#plan")
     page.focus("text=Only measure first")
