@@ -62,6 +62,7 @@ class TaskWriter:
             "you answer a question from passages": self._answer,
             "you find out what an ambiguous query may mean": self._extract,
             "you imagine what an ambiguous query may mean": self._imagine,
+            "you draft the criteria of a judge": self._draft,
         }
 
     def write(self, system: str, user: str) -> str | None:
@@ -166,6 +167,14 @@ class TaskWriter:
     def _imagine(self, fields: Fields) -> dict[str, object]:
         query = fields.get("query", "").strip().rstrip("?")
         return {"interpretations": [f"{word} {query}?" for word in ("What is", "When was", "Where is", "Who has")]}
+
+    def _draft(self, fields: Fields) -> dict[str, object]:
+        described = [part.strip() for part in _SENTENCE.split(fields.get("description", "")) if part.strip()]
+        names = fields.get("fields", "the text")
+        topics = ", ".join(self._content(" ".join(described))[:_MOST_EXAMPLES])
+        rules = [part if part.endswith(".") else f"{part}." for part in described]
+        rules += [f"Look in {names} for what is said of {topics}."] if topics else []
+        return {"role": f"You judge {names}.", "criteria": rules}
 
     def _content(self, text: str) -> list[str]:
         words = dict.fromkeys(word.lower() for word in _WORD.findall(text))

@@ -1,4 +1,4 @@
-"""`judgewright judges`: list, show, compare, switch, add and import judge prompts."""
+"""`judgewright judges`: list, show, compare, switch, make, add and import judge prompts."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ...judges.errors import InputError
 from ..terminal import inline, say, say_diff, say_json, say_table
 from .help import Group
 from .judges_add import add, read_fills
+from .judges_new import new
 from .options import json_option, read_pairs, reads_workspace
 from .output_paths import OutFile
 
@@ -35,7 +36,7 @@ Undo it:  judgewright judges tag groundedness production --remove
 
 @click.group(cls=Group)
 def judges() -> None:
-    """List, show, compare, add and import judge prompts."""
+    """List, show, compare, make, add and import judge prompts."""
 
 
 @judges.command("list", epilog="Example:  judgewright judges list")
@@ -205,6 +206,7 @@ def import_(
 
 
 judges.add_command(add)
+judges.add_command(new)
 
 
 def _list_shipped(tool: str, interpreter: str | None, *, as_json: bool) -> None:

@@ -124,7 +124,7 @@ def add(
         fields=read_pairs(fields, "--field", "THEIRS=OURS", may_be_empty=True),
         fills=read_fills(fills),
         scale=parse_label_scale(scale) if scale else None,
-        labels=_listed(labels),
+        labels=read_labels(labels),
         choice=choice,
         threshold=threshold,
         verdict=verdict,
@@ -178,7 +178,8 @@ def _text_of(text: str) -> str:
         raise InputError(f"--fill cannot read {text[1:]!r}: {error}") from None
 
 
-def _listed(labels: str | None) -> tuple[str, ...]:
+def read_labels(labels: str | None) -> tuple[str, ...]:
+    """Read `--labels`: two or more, with commas; empty where it is not given."""
     if labels is None:
         return ()
     listed = tuple(label.strip() for label in labels.split(","))
@@ -196,13 +197,15 @@ def _ask(options: AddOptions, question: Question) -> AddOptions:
     said = click.prompt(inline(str(question))).strip()
     try:
         if question.option == "labels" or (question.option == "scale" and "," in said):
-            return replace(options, labels=_listed(said))
+            return replace(options, labels=read_labels(said))
         if question.option == "scale":
             return replace(options, scale=parse_label_scale(said))
         if question.option == "verdict":
             return replace(options, verdict=said)
         if question.option == "threshold":
-            return replace(options, labels=_listed(said)) if "," in said else replace(options, threshold=_number(said))
+            return (
+                replace(options, labels=read_labels(said)) if "," in said else replace(options, threshold=_number(said))
+            )
         return replace(options, criteria=said)
     except InputError as error:
         say(str(error))
@@ -229,7 +232,7 @@ def _say_understood(found: Understood, prompt: JudgePrompt) -> None:
     lines = f"line {first}" if first == last else f"lines {first} to {last}"
     say(f"{prompt.name}, from {inline(found.judge.tool)} {inline(found.judge.location)}")
     say(f"  inputs     {', '.join(prompt.inputs)}")
-    say(f"  scale      {inline(prompt.scale.describe())}{_positive(prompt)}")
+    say(f"  scale      {inline(prompt.scale.describe())}{positive_of(prompt)}")
     say(f"  answer     {inline(describe_answer(prompt))}")
     say(f"  criteria   {lines}, {len(prompt.criteria):,} characters; optimization edits these and nothing else")
     if prompt.examples:
@@ -238,7 +241,8 @@ def _say_understood(found: Understood, prompt: JudgePrompt) -> None:
         say(f"  {inline(note)}")
 
 
-def _positive(prompt: JudgePrompt) -> str:
+def positive_of(prompt: JudgePrompt) -> str:
+    """Say which of two labels is the positive one."""
     if prompt.scale.kind != "binary":
         return ""
     negative, positive = prompt.scale.labels or ("0", "1")

@@ -1,5 +1,7 @@
+from .answer_format import reply_clause
 from .foreign_judge import AddOptions, ImportedJudge, ImportOptions
 from .installed_tools import TOOLS, list_installed, read_installed
+from .label_order import in_order
 from .our_exports import ReadBack, read_back
 from .own_prompt import read_own_prompt
 from .sources import SOURCES, import_judge
@@ -19,6 +21,7 @@ __all__ = [
     "ReadBack",
     "Understood",
     "import_judge",
+    "in_order",
     "list_installed",
     "read_back",
     "read_double_brace",
@@ -28,5 +31,6 @@ __all__ = [
     "read_loose",
     "read_mustache",
     "read_own_prompt",
+    "reply_clause",
     "understand",
 ]

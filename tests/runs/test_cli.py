@@ -18,7 +18,7 @@ from judgewright.runs.store import Workspace, create_run, list_runs
 README = Path(__file__).resolve().parents[2] / "README.md"
 VERDICTS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "verdicts"
 SUBCOMMANDS = {
-    "judges": ("list", "show", "log", "diff", "use", "tag", "add", "import"),
+    "judges": ("list", "show", "log", "diff", "use", "tag", "new", "add", "import"),
     "runs": ("list", "show", "flips", "export", "resume", "edit"),
     "export": ("judge", "verify"),
     "loss": ("write", "lint"),

@@ -158,6 +158,7 @@ ASKING = {
     "gate": ("groundedness", "faithfulness", "rows.jsonl", "--target", "precision"),
     "recheck": ("groundedness",),
     "define": ("rows.jsonl", "--out", "x.jsonl"),
+    "judges new": ("politeness", "A reply is polite.", "--examples", "rows.jsonl"),
     "answers clarify": ("rows.jsonl", "rows.jsonl"),
     "answers compare": ("rows.jsonl", "rows.jsonl"),
     "annotate": ("rows.jsonl", "rows.jsonl", "--judge", "context_relevance", "--out", "x.jsonl"),

@@ -29,6 +29,12 @@ TASKS = {
     "trivial_claims": {"claims": "[1] Sure!\n[2] Cats purr."},
     "rank_passages": {"query": "cats", "passages": "[1] dogs bark\n[2] cats purr"},
     "define_relevance": {"query": "How do cats purr?"},
+    "draft_judge": {
+        "description": "A reply is polite when it greets.",
+        "fields": "reply",
+        "scale": "rude, polite",
+        "examples": "[1]\nreply: Good morning!\nverdict: polite",
+    },
     "improve_definition": {"query": "cats", "definition": "About cats.", "passages": "[1] whiskers twitch"},
 }
 
