@@ -63,6 +63,7 @@ class TaskWriter:
             "you find out what an ambiguous query may mean": self._extract,
             "you imagine what an ambiguous query may mean": self._imagine,
             "you draft the criteria of a judge": self._draft,
+            "you read the prompt of a judge": self._read,
         }
 
     def write(self, system: str, user: str) -> str | None:
@@ -167,6 +168,11 @@ class TaskWriter:
     def _imagine(self, fields: Fields) -> dict[str, object]:
         query = fields.get("query", "").strip().rstrip("?")
         return {"interpretations": [f"{word} {query}?" for word in ("What is", "When was", "Where is", "Who has")]}
+
+    def _read(self, fields: Fields) -> dict[str, object]:
+        """Say nothing: what a prompt means cannot be told from its words alone."""
+        names = ("scale", "threshold", "verdict", "first_words", "last_words")
+        return {"labels": [], **dict.fromkeys(names, "")}
 
     def _draft(self, fields: Fields) -> dict[str, object]:
         described = [part.strip() for part in _SENTENCE.split(fields.get("description", "")) if part.strip()]

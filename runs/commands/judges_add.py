@@ -11,14 +11,15 @@ import click
 
 from ...judges.errors import InputError
 from ...judges.files.small_file import read_small_text
+from ..config.options import CallOptions
 from ..terminal import inline, say, say_json
 from .help import Command, GroupedOption
-from .options import json_option, read_pairs, reads_workspace
+from .options import json_option, options_of, read_pairs, writes_workspace
 from .output_paths import OutFile
 
 if TYPE_CHECKING:
     from ...judges import JudgePrompt
-    from ..imports import AddOptions, Question, Understood
+    from ..imports import AddOptions, ForeignJudge, ModelReading, Question, Understood
     from ..store.workspace import Workspace
 
 ADD = """\
@@ -26,6 +27,7 @@ Example:    judgewright judges add judge.txt --as politeness
 Labels:     judgewright judges add judge.txt --labels FAIL,PASS
 In code:    judgewright judges add evaluate.py --string PROMPT
 The rules:  judgewright judges add judge.txt --criteria 'A reply passes when ... the customer'
+A model:    judgewright judges add judge.txt --model gpt-4o-mini
 Look only:  judgewright judges add judge.txt --check
 """
 
@@ -90,7 +92,8 @@ Look only:  judgewright judges add judge.txt --check
 @click.option("--check", is_flag=True, help="Show what is understood, and save nothing.")
 @click.option("--yes", is_flag=True, help="Save without asking.")
 @click.option("--out", type=OutFile(), help="Write the judge as YAML [default: keep it in the workspace].")
-@reads_workspace
+@options_of(models=CallOptions)
+@writes_workspace
 @json_option
 def add(
     file: Path,
@@ -107,6 +110,7 @@ def add(
     check: bool,
     yes: bool,
     out: Path | None,
+    models: CallOptions,
     workspace: Workspace,
     as_json: bool,
 ) -> None:
@@ -114,10 +118,13 @@ def add(
 
     Its words, field names and form of answer stay. What was understood is shown before anything is saved; what the
     words leave open is asked at a terminal, and said with an option elsewhere.
+
+    With --model a model reads the prompt too. What it says is looked up in the text; it answers what the words leave
+    open, and where it contradicts them you are asked.
     """
     from ...judges.scale import parse_label_scale
     from ..actions.keep_judge import keep_judge
-    from ..imports import AddOptions, read_own_prompt, understand
+    from ..imports import AddOptions, ModelReading, read_own_prompt, settle, understand
 
     options = AddOptions(
         name=name,
@@ -132,15 +139,17 @@ def add(
     )
     asking = sys.stdin.isatty() and sys.stdout.isatty() and not as_json
     judge = read_own_prompt(file, string)
+    reading = _model_reading(judge, models, workspace, quiet=as_json) if models.model else ModelReading()
+    options, questions = settle(judge, options, reading)
     found = understand(judge, options)
-    while found.questions and asking:
+    while questions and asking:
         _say_text(found)
-        options = _ask(options, found.questions[0])
+        options, questions = settle(judge, _ask(options, questions[0]), reading)
         found = understand(judge, options)
-    if found.prompt is None:
+    if questions or found.prompt is None:
         if not as_json:
             _say_text(found)
-        first, *more = found.questions
+        first, *more = questions
         raise InputError(f"{file.name}: {first}", hint="; ".join(map(str, more)) or None)
     prompt = found.prompt
     if not as_json:
@@ -161,6 +170,18 @@ def add(
     if "@" in spec:
         say(f"  {prompt.name!r} means what it meant before; to change that: judgewright judges use {spec}")
     say(f"Measure it: judgewright bench {spec} ROWS --model NAME")
+
+
+def _model_reading(judge: ForeignJudge, models: CallOptions, workspace: Workspace, *, quiet: bool) -> ModelReading:
+    """Have the model read the prompt, and say what of its reading does not stand there."""
+    from ..actions.read_prompt import read_with_model
+    from .model_access import asking_environment
+
+    environment = asking_environment(workspace.root, models.model)
+    reading, notes = read_with_model(workspace, judge, models, environment)
+    for note in notes if not quiet else ():
+        say(f"note: {inline(note)}")
+    return reading
 
 
 def read_fills(fills: tuple[str, ...]) -> dict[str, str]:

@@ -1,7 +1,8 @@
 from .answer_format import reply_clause
-from .foreign_judge import AddOptions, ImportedJudge, ImportOptions
+from .foreign_judge import AddOptions, ForeignJudge, ImportedJudge, ImportOptions
 from .installed_tools import TOOLS, list_installed, read_installed
 from .label_order import in_order
+from .model_reading import ModelReading, ask_for_reading, settle
 from .our_exports import ReadBack, read_back
 from .own_prompt import read_own_prompt
 from .sources import SOURCES, import_judge
@@ -15,11 +16,14 @@ __all__ = [
     "TOOLS",
     "TOOL_FORMATS",
     "AddOptions",
+    "ForeignJudge",
     "ImportOptions",
     "ImportedJudge",
+    "ModelReading",
     "Question",
     "ReadBack",
     "Understood",
+    "ask_for_reading",
     "import_judge",
     "in_order",
     "list_installed",
@@ -32,5 +36,6 @@ __all__ = [
     "read_mustache",
     "read_own_prompt",
     "reply_clause",
+    "settle",
     "understand",
 ]

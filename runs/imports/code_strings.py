@@ -311,7 +311,7 @@ def read_javascript(text: str, wanted: str | None) -> tuple[TemplateMessage, ...
     strings = [one for one in strings if len(one) >= 40 or one.role or (one.has_fields and one.name in _JS_OF_USER)]
     chat = [string for string in strings if string.role in ROLES]
     if wanted is None and any(string.has_fields for string in chat):
-        return _as_messages(chat)
+        return _as_messages([*_js_system(text, constants, chat), *chat])
     return _choose(strings, wanted)
 
 
@@ -321,6 +321,21 @@ def _js_named_contents(text: str, constants: Mapping[str, re.Match[str]]) -> Ite
         if match[2] in constants:
             parts = join_literals(_js_parts(f"${{{match[2]}}}", constants))
             yield CodeString(name=match[2], parts=parts, line=text.count("\n", 0, match.start()) + 1, role=match[1])
+
+
+def _js_system(text: str, constants: Mapping[str, re.Match[str]], chat: Sequence[CodeString]) -> Iterator[CodeString]:
+    """Yield the system text that is given beside the messages: `system: SYSTEM`."""
+    found = re.search(r"\b(?:system|systemPrompt|systemInstruction|instructions)\s*:\s*([A-Za-z_$][\w$]*|`|'|\")", text)
+    if found is None or any(string.role in ("system", "developer") for string in chat):
+        return
+    string = _JS_STRING.match(text, found.start(1))
+    if found[1] in constants:
+        yield CodeString(
+            name="system", parts=join_literals(_js_parts(f"${{{found[1]}}}", constants)), line=0, role="system"
+        )
+    elif string is not None:
+        body = next((group for group in string.groups() if group is not None), "")
+        yield CodeString(name="system", parts=join_literals(_js_parts(body, constants)), line=0, role="system")
 
 
 def _js_list(text: str, match: re.Match[str]) -> str:

@@ -90,9 +90,11 @@ _CONDITION = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _OTHERWISE = re.compile(rf"\b(?:{_ELSE}),?:?[ \t](?P<clause>[^.;,\n)]{{1,60}})", re.IGNORECASE)
+_JOINS = rf"(?:{_ORS}|and|und|et|y|but|aber|mais|pero)"
 _AND_OTHERWISE = re.compile(
-    rf"[,;][ \t](?:(?:{_ORS}|and|und|et|y)[ \t])?(?!(?:{_ORS}|and|und|et|y|but|aber|mais|pero)\b)"
-    rf"(?P<clause>{_OPEN}{_WORD}{_CLOSE})[ \t](?i:{_ELSE}|{_IFS})\b"
+    rf"(?:[,;][ \t](?:{_JOINS}[ \t])?|[ \t]{_JOINS}[ \t])(?!{_JOINS}\b)"
+    rf"(?P<clause>{_OPEN}{_WORD}{_CLOSE}(?=[ \t](?i:{_ELSE})\b)"
+    rf"|(?:[\"'`“„]{_WORD}[\"'`”“]|{_CAPS}|[{_UP}])(?=[ \t](?i:{_IFS})\b))"
 )
 """What stands before an "otherwise", or a second "if", that ends a clause: `, FALSE otherwise`."""
 _INSTANCES = re.compile(rf"(?:{pattern_of('instances')})[,:]?[ \t]*$", re.IGNORECASE)

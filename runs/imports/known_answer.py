@@ -42,7 +42,8 @@ def known_answer(judge: ForeignJudge, asks: str, whole: str, options: AddOptions
         raise InputError("--choice needs the labels", hint="--labels A,B,C --choice")
     if options.choice:
         scale = OutputScale(kind="choice", labels=options.labels, threshold=1.0)
-    if judge.scale and options.verdict in (None, judge.verdict):
+    own = scale is not None and scale.kind == "binary" and "score" not in json_fields(asks)  # promptfoo's "pass"
+    if judge.scale and options.verdict in (None, judge.verdict) and not labels and not (own and judge.verdict == ""):
         scale = judge.scale
     if options.scale:
         scale = options.scale

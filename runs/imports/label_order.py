@@ -50,6 +50,9 @@ def in_order(labels: Sequence[str], text: str = "") -> tuple[str, ...] | None:
             for one, other, label, following in zip(middle, middle[1:], labels, labels[1:], strict=False)
         )
         ends = f"{labels[0]} {labels[-1]}".casefold().replace("_", " ")
+        others = middle[:-1] if first < last else middle[1:]
+        if len(labels) > 3 and others.count(-1) > 1 and 0 in others and 1 not in others:
+            return None  # kinds of faults, beside the label for none
         if re.search(pattern_of("abstains"), ends) or (
             alike and len(labels) == 3 and _negates(labels[1], labels[0 if first > last else 2])
         ):

@@ -177,10 +177,10 @@ def _field_scale(
         return numbers, ()
     numbers = read_numbers(answer) or read_levels(whole)
     if stated and stated.weight >= (ASKED if numbers else SURE) and (in_order(stated.labels, whole) or not numbers):
-        return _label_scale(stated.labels, whole)
+        return _label_scale(stated.labels, whole, key.rpartition(".")[2])
     if scale := numbers or read_numbers(about) or read_numbers(whole, cued=True) or read_count(whole):
         return scale, ()
-    return _label_scale(stated.labels, whole) if stated else (None, ())
+    return _label_scale(stated.labels, whole, key.rpartition(".")[2]) if stated else (None, ())
 
 
 def _said_of_total(name: str, whole: str) -> OutputScale | None:
@@ -208,7 +208,8 @@ def _label_scale(
         return of_numbers([as_number(label) for label in labels]), ()
     ordered = stated_order(labels, whole) or in_order(labels, whole) or _order_of_meanings(labels, whole)
     ordered = ordered or order_of_ladder(labels, name)
-    if ordered is None and re.search(rf"\b(?:{pattern_of('unordered')})\b", whole, re.IGNORECASE):
+    classes = re.fullmatch(rf"\W*(?:\w+_)?(?:{pattern_of('class_fields')})\W*", name, re.IGNORECASE)
+    if ordered is None and (classes or re.search(rf"\b(?:{pattern_of('unordered')})\b", whole, re.IGNORECASE)):
         return OutputScale(kind="choice", labels=labels, threshold=1.0), ()
     if ordered is None:
         return None, (ask_for_order(labels),)

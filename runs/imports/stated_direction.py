@@ -37,6 +37,7 @@ _MEASURES = re.compile(
 )
 _HOW = re.compile(rf"\b(?:{pattern_of('how')})\s(?P<how>[^.,;:\n(?!]{{4,90}})", re.IGNORECASE)
 _OF_SEVERAL = [word for kind in ("better", "worse", "faults") for word in words_of(kind) if "_" in word]
+_OF_SEVERAL_FAULTS = [without_accents(word) for word in words_of("faults") if "_" in word]
 _PHRASES = re.compile(rf"\b(?:{'|'.join(word.replace('_', ' ') for word in _OF_SEVERAL)})\b(?! to\b)")
 """What has its meaning only together, such as "in order"."""
 _NOTHING = re.compile(rf"\b(?:{pattern_of('nothing')})\b", re.IGNORECASE)
@@ -177,7 +178,8 @@ def _side_of_name(name: str) -> int:
     """Return -1 where a field is named after a fault, 1 where after something good, 0 where it does not tell."""
     words = _words(without_accents(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)))
     negated = any(word in words_of("negations") for word in words)
-    bad = any(means("faults", word, plain=True) for word in words)
+    spelled = "_".join(words)
+    bad = any(means("faults", word, plain=True) for word in words) or any(w in spelled for w in _OF_SEVERAL_FAULTS)
     good = any(means("better", word, plain=True) and word not in words_of("negations") for word in words)
     if bad == good:
         return 0
@@ -261,6 +263,7 @@ def _said_of(value: str, text: str) -> list[str]:
 
 def _side_of_words(words: str) -> int:
     """Return 1 for words of something good, -1 for words of a fault, 0 where there are both or none."""
+    words = re.sub(r"\bsounds? like\b|\bneeds?\b(?! (?:edit|work|fix|chang|improv|revis))", "", words)
     words = re.sub(_PHRASES, lambda match: match.group().replace(" ", "-"), words.casefold())
     if (match := _NOTHING.search(words)) and not any(means("faults", w) for w in _words(words[match.end() :])[:3]):
         return 0  # "none of it", which may be good or bad

@@ -101,7 +101,8 @@ def _are_short(items: Sequence[str]) -> bool:
 def _without(one: Enumeration, names: Collection[str]) -> Enumeration | None:
     """Return a list without names of fields in it; None where no labels are left."""
     known = {fold(name.rpartition(".")[2]) for name in names}
-    items = tuple(item for item in one.items if fold(item) not in known and not _is_no_label(item))
+    of_yes = {"n"} if one.folded in ({"y", "n"}, {"j", "n"}) else set[str]()
+    items = tuple(i for i in one.items if fold(i) not in known and (fold(i) in of_yes or not _is_no_label(i)))
     if len(items) < 2:
         return None
     if one.form == "framed" and one.key and TEXTS.search(one.key):

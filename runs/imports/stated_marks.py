@@ -110,8 +110,8 @@ def place_of(text: str) -> str:
         r"\b(?:number|score|grade|rating|digit|zahl|note|label|verdict|emoji|sign|symbol|zeichen|signe|letter"
         r"|word|wort|mot), (?:then|dann|puis|an? (?:colon|comma"
         r"|dash|hyphen|space)\b) ?"
-        r"|\b(?:rating|label|word|grade|verdict|letter|number) (?:and|followed by) (?:then )?(?:an? "
-        r"|the )?(?:comma|dash|colon|reason|sentence|why)"
+        r"|\b(?:rating|label|word|grade|verdict|letter|number) (?:and|followed by) (?:then )?(?:an? |one |two "
+        r"|the |your )?(?:comma|dash|colon|reason|sentence|why)"
         r"|\w+ first, then (?:an? |the )?(?:dash|reason|expla|line|comma|justif|comment)|\b(?:first|ersten?"
         r"|première) (?:line|zeile|word|wort|ligne)\b|\b(?:start|begin) (?:your \w+ )?with\b"
     )

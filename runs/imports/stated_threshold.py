@@ -14,13 +14,14 @@ _PLUS = r"(?P<n>[0-9]{1,3})\+(?![\w+])"
 _NOTE = r"(?:(?:a|an|an? score of|scores?|grade|note|eine|die) )?"
 _THEN = rf"(?=\s*(?:$|[,;:.!=)→–—-]|(?:{pattern_of('after_grades')})\b))"
 """What follows a grade: a word such as "is" or "the"; a noun says that something else is counted."""
+_UNIT = r"(?:points?|punkten?|stars?|sternen?|puntos)"
 _FORMS = {
     # "or worse" goes by the order of the scale, so it comes before what goes by the number
-    "worse": (rf"{_N}\s(?:or|and|oder|und|ou|o)\s(?:worse|schlechter|pire|peor)\b{_THEN}",),
-    "better": (rf"{_N}\s(?:or|and|oder|und|ou|o)\s(?:better|besser|mieux|mejor)\b{_THEN}",),
+    "worse": (rf"{_N}(?:\s{_UNIT})?\s(?:or|and|oder|und|ou|o)\s(?:worse|schlechter|pire|peor)\b{_THEN}",),
+    "better": (rf"{_N}(?:\s{_UNIT})?\s(?:or|and|oder|und|ou|o)\s(?:better|besser|mieux|mejor)\b{_THEN}",),
     "from": (
         rf"(?<![\w.]){_PLUS}{_THEN}",
-        rf"{_N}\s(?:or|and|oder|und|ou|o)\s(?:more|higher|above|up|upwards?|mehr|höher|plus|más)\b{_THEN}",
+        rf"{_N}(?:\s{_UNIT})?\s(?:or|and|oder|und|ou|o)\s(?:more|higher|above|up|upwards?|mehr|höher|plus|más)\b{_THEN}",
         rf"\b(?:from|ab|à partir de|a partir de)\s{_NOTE}{_N}(?:\s(?:on|up|upwards?|onwards?))?{_THEN}",
         rf"(?:\b(?:at least|mindestens|au moins|al menos)|≥|>=)\s?{_NOTE}{_N}{_THEN}",
     ),
@@ -34,7 +35,7 @@ _FORMS = {
     "below": (rf"(?:\b(?:{pattern_of('below')})|<(?!=))\s?{_NOTE}{_N}{_THEN}",),
     "upto": (
         rf"(?:\b(?:{pattern_of('upto')})|≤|<=)\s?{_NOTE}{_N}{_THEN}",
-        rf"{_N}\s(?:or|and|oder|und|ou|o)\s(?:less|lower|below|fewer|weniger|niedriger|moins|menos)\b{_THEN}",
+        rf"{_N}(?:\s{_UNIT})?\s(?:or|and|oder|und|ou|o)\s(?:less|lower|below|fewer|weniger|niedriger|moins|menos)\b{_THEN}",
     ),
     "only": (rf"\b(?:only|nur|seule?|solo|sólo)\s(?:a|an|eine?|une?|un|una)?\s?{_N}{_THEN}",),
 }
@@ -263,6 +264,9 @@ def _passing(sentence: str, numbers: list[float], scale: OutputScale) -> str | f
     if passes and fails and (clauses := re.split(r"[,;]\s", sentence))[1:]:
         said = {found for clause in clauses if (found := _passing(clause, numbers, scale)) is not None}
         return said.pop() if len(said) == 1 else None
+    for form, step in (("better", 0), ("worse", 1)) if passes == fails else ():
+        if match := re.search(_FORMS[form][0], sentence, re.IGNORECASE):  # whatever is done with them
+            return _place(_number(match), numbers, scale, step=step)
     if passes == fails:
         return _boundary(sentence, numbers, scale) if not passes else None
     if several := _SEVERAL.search(sentence):

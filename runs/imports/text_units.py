@@ -88,6 +88,8 @@ _FORM_IN_ANY_LANGUAGE = re.compile(
     rf"|<(?:\w+ )?(?:{pattern_of('verdict_fields')}|{pattern_of('reasons')})>"
     rf"|\b(?:{pattern_of('reasons')})\b.*\b(?:{pattern_of('lines')}|{pattern_of('in_turn')})\b"
     rf"|\b(?:{pattern_of('in_turn')})\b.*\b(?:{pattern_of('reasons')})\b"
+    rf"|^\W*(?:{pattern_of('in_turn')})\b.*\b(?:one|two|a|\d|einem|zwei|une|deux|una|dos) (?:\w+ )?"
+    rf"(?:{pattern_of('lengths')})\b"
     rf"|^\W*(?:{pattern_of('without')})\b.*\b(?:{pattern_of('reasons')}|{pattern_of('of_replies')})\b"
     rf"|\b(?:{pattern_of('alone')})\b.*\b(?:{pattern_of('writes_last')})\W*$",
     re.IGNORECASE,

@@ -168,11 +168,11 @@ ASKING = {
 
 
 def test_every_command_that_asks_a_model_is_known() -> None:
-    """`data check` counts a model's tokens where one is named, `models add` writes one down; neither asks."""
+    """`data check` counts tokens and `judges add` asks where a model is named, `models add` writes one down."""
     with_model = {
         name for name, command in COMMANDS.items() if any("--model" in option.opts for option in command.params)
     }
-    assert with_model == {*ASKING, "data check", "models add"}
+    assert with_model == {*ASKING, "data check", "models add", "judges add"}
 
 
 @pytest.mark.parametrize("name", ASKING)

@@ -33,6 +33,13 @@ def found(tmp_path: Path, text: str, name: str = "judge.txt") -> Understood:
         ("Letters with 5 or more are published.", 5),
         ("A letter passes from 4 on.", 4),
         ("Whatever scores below 5 is rejected.", 5),
+        ("Letters with 4 points or more are accepted, all others go back.", 4),
+        ("Our gate is at 4.", 4),
+        ("3 is a fail, 4 is a pass.", 4),
+        ("A letter with a 1, 2 or 3 is thrown away.", 4),
+        ("Below a 5 it never reaches the client.", 5),
+        ("If it's a 3 or lower, the file is reopened.", 4),
+        ("Nobody gets more than 2 if the file is wrong.", 3),
         ("Scores of at most 2 fail; the others do not matter.", 3),
         ("Only a 5 is accepted.", 5),
         ("Threshold: 2", 2),
@@ -89,6 +96,9 @@ def test_words_that_may_turn_the_scale_are_asked_about(tmp_path: Path) -> None:
             "It is a good try.\n\nBAD",
         ),
         ("Answer with yes or no. (yes = it is misleading)", ("yes", "no"), "Yes."),
+        ("Give TRUE if the letter is kind, FALSE otherwise.", ("FALSE", "TRUE"), "FALSE"),
+        ("Answer Y if all of it is right and N if it is not.", ("N", "Y"), "N"),
+        ("Reply with one word: LGTM, NEEDS_CHANGES or BLOCK.", ("BLOCK", "NEEDS_CHANGES", "LGTM"), "BLOCK"),
         ("Write `Light:` followed by GREEN, AMBER or RED.", ("RED", "AMBER", "GREEN"), "Light: RED"),
     ],
 )
@@ -110,6 +120,81 @@ def test_true_beside_a_fault_is_asked_about(tmp_path: Path) -> None:
         tmp_path, RULES.format(said="") + "End with a line that reads\ncontains_names: true\nor\ncontains_names: false"
     )
     assert [question.option for question in understood.questions] == ["labels"]
+
+
+def test_true_where_problems_are_found_is_asked_about(tmp_path: Path) -> None:
+    """A good and a bad word in what is said of TRUE do not decide."""
+    understood = found(tmp_path, RULES.format(said="") + "Give TRUE if quality issues are found, FALSE otherwise.")
+    assert [question.option for question in understood.questions] == ["labels"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "- Makes sense from line to line\n- Shows clear progress",
+        '- No thanks for nothing (e.g. "Sure", "Okay", "Got it")',
+        "- Empathy and patience: the tone\n- Confidence and clarity: the facts",
+    ],
+)
+def test_a_list_that_nobody_asks_for_is_no_scale(tmp_path: Path, said: str) -> None:
+    """Aspects and examples are not offered as an answer: the scale is asked for."""
+    understood = found(tmp_path, RULES.format(said=said))
+    assert [question.option for question in understood.questions] == ["scale"]
+
+
+@pytest.mark.parametrize(
+    "asks",
+    [
+        "First comment on each rule in one sentence. Then give a score from 1 to 5.",
+        'Geef eerst een korte uitleg en schrijf dan "Cijfer: 4". Give a score from 1 to 5.',
+        "No explanation, no markdown. Give a score from 1 to 5.",
+    ],
+)
+def test_how_to_answer_is_no_criterion(tmp_path: Path, asks: str) -> None:
+    """Also where it stands in words of another language, or says what not to write."""
+    prompt = found(tmp_path, RULES.format(said="") + asks).prompt
+    assert prompt is not None
+    assert prompt.criteria.endswith("those of the file.")
+
+
+def test_a_sentence_that_only_names_the_scale_does_not_end_the_criteria(tmp_path: Path) -> None:
+    """What counts double stands after it."""
+    said = "- It is short.\n\nThen give a score from 1 to 5. The tone counts double."
+    prompt = found(tmp_path, RULES.format(said=said) + "Close with 'Score: N'.").prompt
+    assert prompt is not None
+    assert prompt.criteria.endswith("counts double.")
+
+
+def test_kinds_of_faults_have_no_order(tmp_path: Path) -> None:
+    """Of categories none is the better one, as they happen to be listed."""
+    kinds = ("wrong_name: of another file", "wrong_date: a day off", "syntax: no sentence", "no_error: all is right")
+    said = "Categories:\n" + "\n".join(f"- {kind}" for kind in kinds)
+    text = RULES.format(said=said) + 'Answer with JSON: {"category": "<one of the categories>"}'
+    prompt = found(tmp_path, text).prompt
+    assert prompt is not None
+    assert prompt.scale.kind == "choice"
+
+
+def test_promptfoo_may_want_pass_alone(tmp_path: Path) -> None:
+    """A rubric whose answer has no score is true or false."""
+    text = """
+defaultTest:
+  options:
+    rubricPrompt: |
+      You check a letter.
+
+      Letter:
+      {{output}}
+
+      The tone is kind and the facts are those of the file.
+
+      Respond with JSON: {"reason": "why", "pass": true or false}
+tests:
+  - assert: [{type: llm-rubric, value: a good letter}]
+"""
+    prompt = found(tmp_path, text, "promptfooconfig.yaml").prompt
+    assert prompt is not None
+    assert prompt.scale.labels == ("false", "true")
 
 
 def test_one_overall_score_among_several(tmp_path: Path) -> None:

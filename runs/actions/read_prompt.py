@@ -1,0 +1,34 @@
+"""Have a model read a person's prompt, with its reply recorded in the workspace."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from ...judges import JudgeSettings
+from ..config.environment import Environment
+from ..config.options import CallOptions, ModelOptions
+from ..imports import ForeignJudge, ModelReading, ask_for_reading
+from ..store.run_clients import start_run_client
+from ..store.workspace import Workspace
+from .bench import describe_spending
+
+
+def read_with_model(
+    workspace: Workspace, judge: ForeignJudge, models: CallOptions, environment: Environment
+) -> tuple[ModelReading, list[str]]:
+    """Return what the model says of a prompt, and notes on what of it was not used and what it cost.
+
+    Raises:
+        WorldError: The endpoint, the budget or the disk stopped it.
+    """
+    assert models.model is not None
+    options = ModelOptions(**asdict(models))
+    config = {"model": models.model, "file": judge.location}
+    with start_run_client(workspace, "add", config, options, environment) as (_, client):
+        reading = ask_for_reading(judge, client, JudgeSettings(max_tokens=models.max_tokens))
+        notes = list(describe_spending(client.stats))
+        if client.model.simulated:
+            notes.append("SIMULATED: the simulated model reads no prompt, so that its words alone count")
+    if isinstance(reading, str):
+        return ModelReading(), [*notes, f"the model's reading cannot be used: {reading}"]
+    return reading, [*notes, *(f"the model says {words!r}, which the prompt does not" for words in reading.unfounded)]
