@@ -101,7 +101,7 @@ def _are_short(items: Sequence[str]) -> bool:
 def _without(one: Enumeration, names: Collection[str]) -> Enumeration | None:
     """Return a list without names of fields in it; None where no labels are left."""
     known = {fold(name.rpartition(".")[2]) for name in names}
-    of_yes = {"n"} if one.folded in ({"y", "n"}, {"j", "n"}) else set[str]()
+    of_yes = {"n"} if one.folded in (frozenset("yn"), frozenset("jn")) else set[str]()
     items = tuple(i for i in one.items if fold(i) not in known and (fold(i) in of_yes or not _is_no_label(i)))
     if len(items) < 2:
         return None
