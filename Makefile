@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: demo test quick coverage notebooks verify-exports axe check lint format types wheel docs clean
+.PHONY: demo test quick coverage faults notebooks verify-exports axe check lint format types wheel docs clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -64,6 +64,10 @@ verify-exports: $(VENV)/.dev
 # What axe-core finds on every page with every rule, in both widths and colours; the suite tries a part of that.
 axe: $(VENV)/.dev
 	JUDGEWRIGHT_AXE_EVERY=1 $(BIN)/python -m pytest tests/runs/review/test_keyboard.py
+
+# Every fault of docs/reliability.md as often as at night (500 kills), and the figures written into the page.
+faults: $(VENV)/.dev
+	$(BIN)/python benchmarks/faults.py
 
 check: lint types test
 

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -69,7 +69,7 @@ def test_a_run_is_the_same_as_in_a_folder(team: Place, rows: Path, tmp_path: Pat
 
 
 def test_a_run_begun_in_a_folder_and_merged_is_finished_as_an_undisturbed_one(
-    team: Place, rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    team: Place, rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], measured: Callable[[str], None]
 ) -> None:
     """Its budget ends it in the middle; on the server it goes on to the same events, and nothing is paid for twice."""
     config = wanted(rows)
@@ -100,6 +100,9 @@ def test_a_run_begun_in_a_folder_and_merged_is_finished_as_an_undisturbed_one(
         )
         summary = CallStore(place.database, run_id).summary()
         assert HoldoutLedger(place.database).verify() > 0
+    same = sum(one == other for one, other in zip(lasting(resumed), lasting(undisturbed), strict=True))
+    of = len(lasting(undisturbed))
+    measured(f"SQLite to PostgreSQL: {same} of {of} events equal, {summary.repeated} calls repeated")
     assert lasting(resumed) == lasting(undisturbed)
     assert (summary.done, summary.repeated, summary.in_doubt) == (calls, 0, 0)
 
@@ -252,7 +255,7 @@ def test_jobs_are_lines_of_the_server_and_worked_by_who_added_them(
     assert job.job_id in said
 
 
-def test_two_gates_at_once_spend_one_look_each(team: Place, rows: Path) -> None:
+def test_two_gates_at_once_spend_one_look_each(team: Place, rows: Path, measured: Callable[[str], None]) -> None:
     """Of different questions both looks stand in the ledger; the same question is answered once."""
     edited = Registry().get("groundedness")
     for name in ("one", "two"):
@@ -267,6 +270,9 @@ def test_two_gates_at_once_spend_one_look_each(team: Place, rows: Path) -> None:
         ledger = HoldoutLedger(workspace.database)
         looks = [record for record in ledger.history().records if record.look.purpose == "gate"]
         runs = [found for found in list_runs(workspace.database) if found.kind == "gate"]
-    assert sorted(record.look.number for record in looks) == [1, 2]
+    numbers = sorted(record.look.number for record in looks)
+    said = " and ".join(map(str, numbers))
+    measured(f"{len(gates)} gates, {len(set(asked))} questions: {len(looks)} looks, numbered {said}")
+    assert numbers == [1, 2]
     assert all(record.outcome for record in looks)
     assert len(runs) == 2

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -81,7 +82,9 @@ with opened(NOTES) as d:
         with SqliteDatabase(tmp_path / "j.db", migrations=NOTES) as database:
             assert ids(database) == [*range(int(kept)), 10_000]
 
-    def test_a_log_cut_or_flipped_anywhere_opens_to_whole_commits(self, tmp_path: Path) -> None:
+    def test_a_log_cut_or_flipped_anywhere_opens_to_whole_commits(
+        self, tmp_path: Path, nightly: bool, measured: Callable[[str], None]
+    ) -> None:
         """Whatever a torn write leaves of the log, the rows are those of the first k commits."""
         with SqliteDatabase(tmp_path / "a" / "j.db", migrations=NOTES) as database:
             for i in range(60):
@@ -90,7 +93,8 @@ with opened(NOTES) as d:
             main = (tmp_path / "a" / "j.db").read_bytes()
         dice = random.Random(4)
         counts = set[int]()
-        for i in range(40):
+        logs = 400 if nightly else 40
+        for i in range(logs):
             at = dice.randrange(len(log))
             folder = tmp_path / f"cut{i}"
             folder.mkdir()
@@ -103,6 +107,7 @@ with opened(NOTES) as d:
                 assert database.submit(add(1000)).result() == 1000
             counts.add(len(found))
             shutil.rmtree(folder)
+        measured(f"{logs} logs cut or flipped at random: {logs} opened to whole commits, {len(counts)} different ends")
         assert len(counts) > 10
 
     def damaged(self, path: Path, where: slice) -> bytes:
