@@ -34,7 +34,7 @@ from ...slices import Predicate
 from ..store.journal import RunJournal, create_run, list_runs, run_session
 from ..store.ledger import HoldoutLedger
 from ..store.workspace import Workspace
-from .run_summary import RunSummary, read_run
+from .run_summary import RunSummary, read_run, uncounted
 
 GATED = GateAnswered.kind
 """The event that holds the answer."""
@@ -279,7 +279,7 @@ def decisions_about(workspace: Workspace, prompt: JudgePrompt) -> Iterator[Gated
     for info in list_runs(workspace.database) if workspace.exists else ():
         if info.kind not in ("optimize", "gate", "recheck", "queue", HUNKS):
             continue
-        run = read_run(workspace, info.run_id)
+        run = read_run(workspace, info.run_id, uncounted)
         if info.kind == "optimize":
             version = run.best.version if run.best else None
             model, decision = run.started.model if run.started else None, run.decision

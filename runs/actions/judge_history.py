@@ -14,7 +14,7 @@ from ..store.workspace import Workspace
 from .accept import identity
 from .gate_decision import verification
 from .lineage import Node, lineage
-from .run_summary import RunSummary, read_run
+from .run_summary import RunSummary, read_run, uncounted
 
 SHIPPED = "shipped with Judgewright"
 
@@ -143,9 +143,9 @@ def _runs_about(workspace: Workspace, name: str) -> dict[str, RunSummary]:
     runs: dict[str, RunSummary] = {}
     for info in list_runs(workspace.database) if workspace.exists else ():
         if info.kind == "bench" and info.config.get("judge") == name:
-            runs[info.run_id] = read_run(workspace, info.run_id)
+            runs[info.run_id] = read_run(workspace, info.run_id, uncounted)
         elif info.kind == "optimize":
-            run = read_run(workspace, info.run_id)
+            run = read_run(workspace, info.run_id, uncounted)
             if run.before.name == name:
                 runs[info.run_id] = run
     return runs

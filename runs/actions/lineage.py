@@ -11,7 +11,7 @@ from ..store.journal import get_run, list_runs
 from ..store.run_config import RunConfig
 from ..store.workspace import Workspace
 from .gate_decision import HUNKS, decisions_about
-from .run_summary import read_run
+from .run_summary import read_run, uncounted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +90,7 @@ def _from_runs(workspace: Workspace, name: str) -> tuple[dict[str, JudgePrompt],
         if before.name != name:
             continue
         starts.setdefault(before.version, before)
-        run = read_run(workspace, info.run_id)
+        run = read_run(workspace, info.run_id, uncounted)
         if run.after is None:
             continue
         version = run.after.version
