@@ -83,7 +83,8 @@ class Brief:
     def groups(self) -> tuple[ErrorGroup, ...]:
         """The errors of the slice by cause, the largest share of the loss first."""
         judged = self.train.judged
-        member = self.inside
+        # A grade that is off without costing anything is no error by this loss.
+        member = self.inside & (self.train.losses > 0)
         if self.only is not None:
             member = member & np.array([row.id in self.only for row in judged.rows], np.bool_)
         return group_errors(judged, self.train.losses, member, focus=self._focus)
@@ -305,7 +306,8 @@ class _Pages:
         mended = [(row, verdict) for row, verdict, wrong in both if not wrong and was[row.id][1]]
         start = self.left
         counts = f"On {len(both)} training rows with both verdicts, it mended {len(mended)}, broke {len(broke)}"
-        figures = describe_change(present, trial, self.brief.goal)
+        # Rows that were picked because they were wrong say nothing of a metric.
+        figures = describe_change(present, trial, self.brief.goal) if 2 * len(both) > len(was) else ""
         pieces = [self.add(f"{counts}{f': {figures}' if figures else ''}.", room)]
         for verb, rows in (("broke", broke[:3]), ("mended", mended[:2])):
             for row, verdict in rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -29,6 +30,8 @@ class SearchState:
     """The training rows that every step judges."""
     answers: dict[str, dict[str, Answer]]
     """What prompts said of training rows: by version, then by row."""
+    shown: Dataset
+    """The training rows that the last brief quoted."""
     past: list[Attempt] = field(default_factory=list)
 
     @classmethod
@@ -48,6 +51,7 @@ class SearchState:
             phrases=PhraseIndex((*run.parts.training.rows, *run.parts.validation.rows)),
             batch=_draw_batch(train, run),
             answers={},
+            shown=train.only([]).dataset,
         )
         state.learn(run.prompt, train)
         return state
@@ -65,6 +69,11 @@ class SearchState:
     def learn(self, prompt: JudgePrompt, judged: JudgedDataset) -> None:
         """Remember what a prompt said of training rows."""
         self.answers.setdefault(prompt.version, {}).update({answer.row_id: answer for answer in judged.answers})
+
+    def show(self, quoted: Collection[str]) -> None:
+        """Remember which training rows the brief quotes, by their ids."""
+        rows = self.train.dataset.rows
+        self.shown = self.train.only([i for i, row in enumerate(rows) if row.id in quoted]).dataset
 
     def known(self, prompt: JudgePrompt) -> JudgedDataset:
         """Return the training rows whose verdict by a prompt is known."""

@@ -112,17 +112,27 @@ class Step:
         return self.run.services.proposer.name == "human"
 
     def _judge_batch(self) -> FloatArray:
-        """Judge the training rows with the current prompt; return their losses."""
-        current = self.state.current.prompt
-        judged = self._judge("training rows", current, self.state.batch)
-        self.state.learn(current, judged)
-        return self.run.goal.row_losses(judged)
+        """Judge the training rows with the current prompt, and those last shown with new candidates; return the losses.
+
+        What a candidate mends and breaks among the rows that the model has seen stands in the next brief.
+        """
+        state = self.state
+        current = state.current.prompt
+        others = [attempt.prompt for attempt in state.past if not len(state.known(attempt.prompt).dataset)]
+        others = [prompt for prompt in others if prompt.version != current.version]
+        tasks = [partial(self._judge, "training rows", current, state.batch)]
+        tasks += [partial(self._judge, "earlier candidates", prompt, state.shown) for prompt in others]
+        judged = ask_together(tasks)
+        for prompt, answers in zip((current, *others), judged, strict=True):
+            state.learn(prompt, answers)
+        return self.run.goal.row_losses(judged[0])
 
     def _propose_all(self) -> tuple[list[_Entry], tuple[str, ...]]:
         """Ask for the step's proposals, keep the prompt of each that may be tried, and say which rows were shown."""
         entries: list[_Entry] = []
         first = (self.number - 1) * self._candidates + 1
         brief = self._brief()
+        self.state.show(brief.quoted)
         quoted = list(brief.quoted)
         tasks = [partial(self._propose, brief, first + k) for k in range(self._candidates)]
         for k, proposal in enumerate(ask_together(tasks)):

@@ -22,8 +22,8 @@ ROLES: dict[Part, str] = {
 }
 GROWTH = 1.3
 """How much longer a new text may be than the one it replaces."""
-LEAST_WORDS = 100
-"""Words that a new text may have however short the old one is."""
+ROOM = 80
+"""Words that may be added however short the old text is: two or three rules."""
 _HEAD = re.compile(r"(?m)^Reply (\d{1,3}):[ \t]*\n?")
 
 
@@ -86,15 +86,13 @@ def constraints(prompt: JudgePrompt, part: Part) -> list[str]:
         prompt: The prompt that is changed.
         part: The part that is written anew.
     """
-    words = math.ceil(GROWTH * len(text_of(prompt, part).split()))
-    length = f"Stay under {words} words, which is about {GROWTH:g} times the present length."
-    if words < LEAST_WORDS:
-        length = f"Stay under {LEAST_WORDS} words."
+    words = len(text_of(prompt, part).split())
+    most = max(math.ceil(GROWTH * words), words + ROOM)
     rules = [
         "Keep what is right in the text; change or add as little as the errors call for.",
         "Write general rules; never quote or describe a particular example.",
         f"Do not change the scale ({prompt.scale.describe()}) or the reply format, and use no placeholders.",
-        length,
+        f"Stay under {most} words; the present text has {words}.",
     ]
     if part == "reply":
         fields = ", ".join(prompt.reply_schema) or "nothing but the grade"
