@@ -149,7 +149,7 @@ def _label_notes(table: Table, labels: OutputScale, scale: OutputScale | None) -
     notes = []
     values = [draft.label for draft in table.drafts if draft.label is not None]
     missing = len(table.drafts) - len(values)
-    if missing:
+    if values and missing:
         notes.append(f"{missing:,} of {len(table.drafts):,} rows have no label")
     if values and scale is not None and labels != scale:
         notes.append(f"labels were read as {labels.describe()}, while the judge grades {scale.describe()}")

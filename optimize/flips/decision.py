@@ -46,6 +46,11 @@ class LabelsLeft:
     most: int
     """About what the pool can give."""
 
+    @property
+    def hopeless(self) -> bool:
+        """Whether even at a quick pace it takes all that the pool can give."""
+        return self.high is None and self.low >= self.most
+
     def __str__(self) -> str:
         if self.high is None:
             return f"{self.low:,} or more"

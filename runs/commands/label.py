@@ -48,6 +48,7 @@ Example:  judgewright label --rows rows.jsonl --ask "Is every statement supporte
 Next:     judgewright label --rows more.jsonl --next 40   (rows that tell most about what the last run left open)
 Go on:    judgewright label latest
 """
+DEFAULT_QUESTION = "What should a judge say of this row?"
 UNDO, SKIP = "u", "s"
 INTERRUPTED = 3
 """The exit code of a command that Ctrl-C ended."""
@@ -187,9 +188,8 @@ def _ask(session: LabelSession, keys: AnswerKeys, answers: Answers) -> bool:
     note, before, order = "", None, reading_order(session.rows)
     while (row := session.next()) is not None:
         began = time.monotonic()
-        foot = [*keys.legend(), f"{SKIP} skip   {UNDO} undo   {END} quit"]
-        if session.config.question:
-            foot.insert(0, session.config.question)
+        question = session.config.question or DEFAULT_QUESTION
+        foot = [question, *keys.legend(), f"{SKIP} skip   {UNDO} undo   {END} quit"]
         head = _progress_line(session.progress()) + (f", {note}" if note else "")
         answers.show(head, row_lines(row, order, width=answers.width, before=before), foot)
         before = row
@@ -241,6 +241,8 @@ def _say_end(session: LabelSession, *, done: bool, named: str, as_json: bool) ->
         return
     say(f"\n{progress.labelled} labelled, {progress.skipped} skipped; all of it is kept")
     if not done:
+        if session.config.design.get("kind") == FLIPS:
+            say("It ends by itself once the labels decide.")
         say(f"Go on with:  judgewright label {session.run_id}{named}")
         return
     if session.is_second:

@@ -14,7 +14,7 @@ from ...judges.errors import InputError
 from ...optimize.options import Kind, Option, option_fields, spelling
 from ..config.place import read_place
 from ..config.postgres_address import PostgresAddress
-from ..terminal import say_upgrading, say_waiting
+from ..terminal import say, say_upgrading, say_waiting
 from .help import GroupedOption
 from .output_paths import OutFile
 
@@ -267,7 +267,10 @@ def open_workspace(named: Path | PostgresAddress | None, *, wait: bool = False) 
 
     on_wait = say_waiting if wait else None
     given = named or read_environment().workspace
-    return find_workspace(Path.cwd(), given=given, on_wait=on_wait, on_upgrade=say_upgrading)
+    workspace = find_workspace(Path.cwd(), given=given, on_wait=on_wait, on_upgrade=say_upgrading)
+    if given is None and workspace.exists and Path.cwd() != workspace.folder.parent:
+        say(f"workspace: {workspace.place}, a folder above this one", to_stderr=True)
+    return workspace
 
 
 def named_run(workspace: Workspace, name: str, *, kind: str | None = "optimize") -> str:

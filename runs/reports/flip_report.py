@@ -8,7 +8,8 @@ from ..actions.flip_gate import FlipGated
 from ..terminal import inline, say, say_table, simulated_mark
 from .numbers import count, number
 
-HEAD = ("", "metric", "may fall by", "highest e-value", "needed", "highest against", "needed")
+HEAD = ("", "metric", "may fall by", "e-value for it", "accepts at", "e-value against", "refuses at")
+EVIDENCE = "the highest so far, which counts: by chance x is reached at most once in x times, however often one looks"
 
 
 def say_flips(gated: FlipGated) -> None:
@@ -27,14 +28,16 @@ def say_flips(gated: FlipGated) -> None:
     say(f"\n{gated.outcome.upper()}: {inline(gated.reason)}")
     claims = [("target", decision.target), *(("guard", guard) for guard in decision.guards)]
     say_table(HEAD, [_cells(*claim) for claim in claims], left=2)
-    say("  the highest so far, which counts: x would come up by chance at most once in x times, wherever one stops")
-    skipped = f", {count(decision.skipped)} of them skipped" if decision.skipped else ""
+    say(f"  {EVIDENCE}")
+    skipped = f", {count(decision.skipped)} skipped" if decision.skipped else ""
     taken = f"; {count(decision.holdout_labels)} of the holdout were taken in" if decision.holdout_labels else ""
-    say(f"  {count(decision.labels)} rows labelled{skipped}{taken}")
+    say(f"  {count(decision.labels - decision.skipped)} rows labelled{skipped}{taken}")
     say(f"  look {gated.look.number} at these rows: alpha {number(gated.look.alpha, 4)}; about {decision.estimand}")
     say(f"run {gated.run_id}")
     if gated.answer is None:
-        if decision.left is not None:
+        if decision.left is not None and decision.left.hopeless:
+            say(f"  {count(decision.left.most)} rows that can tell are left; they will hardly decide it")
+        elif decision.left is not None:
             say(f"  labels likely left: {decision.left}, by what was labelled so far and what prompts usually do")
         say(f"Label:  judgewright label {gated.run_id}\nThen run this command again.")
 

@@ -295,5 +295,5 @@ def test_people_read_how_many_rows_flip_and_what_to_do_next(place: Workspace, te
     assert found.exit_code == 1
     assert "of them flip" in found.stdout
     assert re.search(r"labels likely left: \d+( to \d+| or more), by what was labelled", found.stdout)
-    assert "highest e-value" in found.stdout
+    assert "e-value for it" in found.stdout
     assert found.stdout.rstrip().endswith("Then run this command again.")

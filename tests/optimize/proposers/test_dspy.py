@@ -81,7 +81,7 @@ def test_dspy_ranks_by_the_loss_and_rows_are_judged_at_once(desk: Any) -> None:
 
 def test_trials_send_the_judges_own_messages_and_the_proposal_is_what_was_tried(desk: Any) -> None:
     """The proposed prompt is one of those tried, so that its requests are answered from the record afterwards."""
-    desk.seed = 4  # of a search that finds something
+    desk.seed = 1  # of a search that finds something
     proposal = Gepa(calls=100).propose(desk.prompt, desk.brief, desk.bench, step=1)
     assert isinstance(proposal, Proposal), proposal
     tried = {prompt.version for prompt, _ in desk.tried}
