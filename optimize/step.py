@@ -184,11 +184,14 @@ class Step:
         )
 
     def _with_rows(self, attempt: Attempt) -> Attempt:
-        """Add what the prompt said of training rows; nothing where no proposal started from it."""
+        """Add what the prompt said of training rows; nothing where it was asked about none, or has no loss there."""
         judged = self.state.known(attempt.prompt)
         if not len(judged.dataset):
             return attempt
-        return replace(attempt, trial=Trial(judged=judged, losses=self.run.goal.row_losses(judged)))
+        try:
+            return replace(attempt, trial=Trial(judged=judged, losses=self.run.goal.row_losses(judged)))
+        except LossError:
+            return attempt
 
     def _propose(self, brief: Brief, number: int) -> Proposal | NoProposal:
         """Ask the proposer; what fails for this proposal alone becomes its reason."""
