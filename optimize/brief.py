@@ -27,6 +27,10 @@ BYTES_PER_TOKEN = 4
 MOST_ROWS = 14
 """Errors shown at most; each has a rightly judged row beside it where there is one."""
 MOST_ATTEMPTS = 4
+MOST_UNREAD, MOST_BROKEN, MOST_MENDED = 2, 3, 2
+"""Rows shown at most that have no verdict, and of each earlier candidate those that it broke and mended."""
+MOST_QUOTED = 2 * MOST_ROWS + MOST_UNREAD + MOST_ATTEMPTS * (MOST_BROKEN + MOST_MENDED)
+"""Rows that a brief quotes at most."""
 _LEAST_ROW = 900
 """Bytes that an error and the row beside it need to be worth showing."""
 _SMALL_ROW = 700
@@ -262,7 +266,7 @@ class _Pages:
         sections = [
             self.add(f"# Rows without a verdict that could be read\n{counts}; a clearer reply clause may help.")
         ]
-        for number, answer in enumerate(found[:2], 1):
+        for number, answer in enumerate(found[:MOST_UNREAD], 1):
             title = f"Row U{number}, no verdict ({answer.reason}): {cut(answer.detail, 200)}"
             sections.append(self._row(rows[answer.row_id], title, "", min(_SMALL_ROW, self.left)))
         return "\n\n".join(section for section in sections if section)
@@ -309,7 +313,7 @@ class _Pages:
         # Rows that were picked because they were wrong say nothing of a metric.
         figures = describe_change(present, trial, self.brief.goal) if 2 * len(both) > len(was) else ""
         pieces = [self.add(f"{counts}{f': {figures}' if figures else ''}.", room)]
-        for verb, rows in (("broke", broke[:3]), ("mended", mended[:2])):
+        for verb, rows in (("broke", broke[:MOST_BROKEN]), ("mended", mended[:MOST_MENDED])):
             for row, verdict in rows:
                 left = room - (start - self.left)
                 if left < _SMALL_ROW // 2:

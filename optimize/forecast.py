@@ -26,6 +26,7 @@ from ..judges import (
     judge_request,
 )
 from ..judges.models import Forecast, ModelSettings
+from .brief import MOST_QUOTED
 from .holdout.unanswered import ROUNDS
 from .invariants import EXAMPLE_TOKENS, token_cap
 from .losses.classes import Classes
@@ -225,7 +226,13 @@ def bound_run(planned: PlannedRun) -> tuple[Asked, ...] | None:
         _judged("benchmark of the open rows", (train, 1, 0), (validation, 1, 0), reply=reply),
         _loss_line(planned),
         *_proposal_lines(step, candidates, trial, reply),
-        _judged("training rows of new prompts", (_some(train, batch), later, more), reply=reply),
+        # The batch where a candidate was kept; those that were not, on the rows that were shown.
+        _judged(
+            "training rows of new prompts",
+            (_some(train, batch), later, more),
+            (_some(train, min(MOST_QUOTED, batch)), later * (planned.candidates - 1), more),
+            reply=reply,
+        ),
     ]
     lines.append(_judged("validations of candidates", (validation, candidates, more), reply=reply))
     if planned.screened and planned.candidates > 1:
