@@ -77,3 +77,5 @@ def archive(source: Path | PostgresAddress, target: Path | PostgresAddress, befo
     if archived.unfinished:
         runs = ", ".join(archived.unfinished)
         say(f"{archived.kept_calls:,} of their calls stay, as these runs are not done and may need them: {runs}")
+    elif archived.kept_calls:
+        say(f"{archived.kept_calls:,} of their calls stay, as the archive has other answers to them")

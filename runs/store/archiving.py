@@ -24,7 +24,7 @@ class Archived:
     events: int
     calls: int
     kept_calls: int
-    """Calls of archived runs that stay, because a run that is not done may need their answers."""
+    """Calls of archived runs that stay: a run that is not done may need their answers, or the archive has others."""
     unfinished: tuple[str, ...]
     """Those runs."""
 
