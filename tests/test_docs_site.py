@@ -188,7 +188,7 @@ def test_the_tutorial_does_what_it_says(run: TutorialRun) -> None:
     manifest = json.loads((run.folder / "handover" / "manifest.json").read_text())
     assert manifest["simulated"] is True
     assert manifest["provenance"]["run"] == run.run_id
-    assert "Check all figures, dates and amounts" in (run.folder / "handover" / "groundedness.py").read_text()
+    assert "Compare each number with the source" in (run.folder / "handover" / "groundedness.py").read_text()
 
 
 def test_the_price_file_of_the_page_is_read(tmp_path: Path) -> None:

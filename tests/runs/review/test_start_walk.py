@@ -98,7 +98,7 @@ def test_from_an_empty_folder_to_an_exported_prompt_without_a_terminal(
     page.wait_for_selector("text=recall may fall by at most 20 points")
     page.click("summary:has-text('More:')")
     assert page.input_value("select[name=proposer]") == "rewrite"
-    page.fill("input[name=steps]", "5")
+    page.fill("input[name=steps]", "3")
     problems.append(start_the_run(page))
     assert page.url != first
     page.click("text=Accept the ticked hunks")
