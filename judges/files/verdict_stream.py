@@ -23,8 +23,8 @@ from .problems import Problems, shorten
 from .records import Cell, Record, kind_of, name_of, read_records, unit_of
 from .verdict_columns import CLASSES, REASON, VerdictColumns, roles_of
 from .verdict_items import INPUTS
-from .verdict_scale import describe_scales, infer_scales, say_outside, state_scales, words_for
-from .verdicts import classes_of, group_note, map_notes, require_places
+from .verdict_scale import describe_scales, say_outside, words_for
+from .verdicts import choose_scales, classes_of, group_note, map_notes, missing_notes
 
 STREAMED = 1 << 25
 """Bytes of a file from which its verdicts are read as a stream."""
@@ -274,8 +274,7 @@ class _Reader:
         """
         path, columns, name = self.path, self.columns, name_of(self.path)
         rows = _Rows.of(self)
-        found = set(rows.label[~np.isnan(rows.label)].tolist())
-        labels, scores = found | self.all_labels, set(rows.score[~np.isnan(rows.score)].tolist())
+        labels, scores = _present(rows.label) | self.all_labels, _present(rows.score)
         if columns.require_labels and not labels:
             raise DataError(
                 f"{path}: no row has a label in column {columns.label!r}", hint="name it with --label COLUMN"
@@ -293,17 +292,10 @@ class _Reader:
             column = columns.score
             raise DataError(f"{path}: no row has a score in column {column!r}", hint="name it with --score COLUMN")
         classes = classes_of(path, self.texts[CLASSES])
-        if classes is not None:
-            require_places(path, classes, labels | scores, columns)
-            scales = classes, classes
-            notes.append(f"the judge chooses among {', '.join(classes.labels)}")
-        elif columns.scale is None:
-            scales = infer_scales(labels, scores, columns.cuts(name), notes)
-        else:
-            scales = state_scales(columns.scale, columns.cuts(name))
+        scales = choose_scales(path, name, classes, (labels, scores), columns, notes)
+        if columns.scale is not None:
             rows = rows.kept_to(columns.scale, columns.clip, notes)
-            labels = set(rows.label[~np.isnan(rows.label)].tolist())
-            scores = set(rows.score[~np.isnan(rows.score)].tolist())
+            labels, scores = _present(rows.label), _present(rows.score)
         if classes is None:
             describe_scales(scales, labels, scores, notes)
         return self._columns(rows, scales, notes)
@@ -311,10 +303,7 @@ class _Reader:
     def _columns(self, rows: _Rows, scales: tuple[OutputScale, OutputScale], notes: list[str]) -> JudgedColumns:
         no_label, no_score = np.isnan(rows.label), np.isnan(rows.score)
         unlabelled, unscored = int(rows.weight[no_label].sum()), int(rows.weight[no_score].sum())
-        if unlabelled and self.columns.require_labels:
-            notes.append(f"{unlabelled:,} of {self.rows:,} rows have no label")
-        if unscored:
-            notes.append(f"{unscored:,} of {self.rows:,} rows have no score; they are unscored, not wrong")
+        notes += missing_notes(unlabelled if self.columns.require_labels else 0, unscored, self.rows)
         reasons = self.reasons + Counter(parse=unscored - self.reasons.total())
         missing = no_score & ~no_label
         positive = int(rows.weight[missing & (rows.label >= scales[0].threshold)].sum())
@@ -379,6 +368,11 @@ class _Rows:
         if not clip:
             score = np.where(score == self.score, score, nan)
         return _Rows(label=label, score=score, confidence=self.confidence, group=self.group, weight=self.weight)
+
+
+def _present(values: FloatArray) -> set[float]:
+    """Return the different values, NaN left out."""
+    return set(values[~np.isnan(values)].tolist())
 
 
 def _counted(values: FloatArray, weight: IntArray) -> Counter[float]:

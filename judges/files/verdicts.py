@@ -133,14 +133,8 @@ def _judged_dataset(
         column = name if matrix else columns.score
         raise DataError(f"{table.path}: no row has a score in column {column!r}", hint="name it with --score COLUMN")
     classes = classes_of(table.path, {draft.aside.get(CLASSES) for draft in table.drafts})
-    if classes is not None:
-        require_places(table.path, classes, labels | scores, columns)
-        scales = classes, classes
-        notes.append(f"the judge chooses among {', '.join(classes.labels)}")
-    elif columns.scale is None:
-        scales = infer_scales(labels, scores, columns.cuts(name), notes)
-    else:
-        scales = state_scales(columns.scale, columns.cuts(name))
+    scales = choose_scales(table.path, name, classes, (labels, scores), columns, notes)
+    if columns.scale is not None:
         rows = _keep_to_scale(rows, columns.scale, columns.clip, notes)
         labels, scores = {row.draft.label for row in rows if row.draft.label is not None}, _scores_of(rows)
     if classes is None:
@@ -149,10 +143,7 @@ def _judged_dataset(
         problems = Problems(table.path, unit_of(table.path))
         rows = aggregate_rows(rows, columns.aggregate, columns.by, problems, notes)
     unlabelled, unscored = sum(row.draft.label is None for row in rows), sum(row.score is None for row in rows)
-    if unlabelled and columns.require_labels:
-        notes.append(f"{unlabelled:,} of {len(rows):,} rows have no label")
-    if unscored:
-        notes.append(f"{unscored:,} of {len(rows):,} rows have no score; they are unscored, not wrong")
+    notes += missing_notes(unlabelled if columns.require_labels else 0, unscored, len(rows))
     label_scale, score_scale = scales
     dataset = Dataset.of((_row(row.draft) for row in rows), labels=label_scale, name=name_of(table.path), notes=notes)
     rationale = columns.rationale or RATIONALE
@@ -200,7 +191,47 @@ def classes_of(path: RowSource, texts: set[Cell]) -> OutputScale | None:
     return OutputScale(kind="choice", labels=names.pop()) if names else None
 
 
-def require_places(path: RowSource, classes: OutputScale, found: set[float], columns: VerdictColumns) -> None:
+def choose_scales(
+    path: RowSource,
+    judge: str,
+    classes: OutputScale | None,
+    grades: tuple[set[float], set[float]],
+    columns: VerdictColumns,
+    notes: list[str],
+) -> tuple[OutputScale, OutputScale]:
+    """Return the scales of labels and scores: the judge's classes, those that are stated, or what the grades show.
+
+    Args:
+        path: The file.
+        judge: The judge's name, by which thresholds are stated.
+        classes: The scale of a judge that chooses among classes.
+        grades: All labels, and all scores.
+        columns: What is stated.
+        notes: What the choice rests on is added.
+
+    Raises:
+        DataError: A label or a score is no place among the classes.
+        InputError: An order of the classes is asked for, or the scales cannot be told.
+    """
+    labels, scores = grades
+    if classes is not None:
+        _require_places(path, classes, labels | scores, columns)
+        notes.append(f"the judge chooses among {', '.join(classes.labels)}")
+        return classes, classes
+    if columns.scale is None:
+        return infer_scales(labels, scores, columns.cuts(judge), notes)
+    return state_scales(columns.scale, columns.cuts(judge))
+
+
+def missing_notes(unlabelled: int, unscored: int, rows: int) -> Iterator[str]:
+    """Yield how many rows have no label, and how many no score, where some have none."""
+    if unlabelled:
+        yield f"{unlabelled:,} of {rows:,} rows have no label"
+    if unscored:
+        yield f"{unscored:,} of {rows:,} rows have no score; they are unscored, not wrong"
+
+
+def _require_places(path: RowSource, classes: OutputScale, found: set[float], columns: VerdictColumns) -> None:
     """Make sure that labels and scores are places among the classes, and that nothing is asked of their order.
 
     Raises:
