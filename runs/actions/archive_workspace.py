@@ -24,8 +24,7 @@ def archive_workspace(source: Workspace, target: Workspace, *, before: str) -> A
     """
     if not source.exists:
         raise InputError(f"there is no workspace at {source.place}")
-    same = (source.root.resolve(), source.place.address) == (target.root.resolve(), target.place.address)
-    if same or (source.place.address and source.place.address == target.place.address):
+    if source.is_also(target):
         raise InputError(f"{source.place} cannot be its own archive")
     archived = archive(source.database, target.database, before=before)
     if archived.runs and source.place.address is None:

@@ -17,8 +17,7 @@ def merge_workspaces(source: Workspace, target: Workspace) -> tuple[Merged, int]
     """
     if not source.exists:
         raise InputError(f"there is no workspace at {source.place}")
-    same = (source.root.resolve(), source.place.address) == (target.root.resolve(), target.place.address)
-    if same or (source.place.address and source.place.address == target.place.address):
+    if source.is_also(target):
         raise InputError(f"{source.place} cannot be merged into itself")
     merged = merge(source.database, target.database)
     return merged, JobQueue(target.place, None).take_over(JobQueue(source.place, None))
