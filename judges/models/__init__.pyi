@@ -9,7 +9,7 @@ from .engine import Engine, Here
 from .exchange import Courier, Exchange, ask_together
 from .exchange_folder import ExchangeFolder, RequestFile, call_id, read_reply
 from .ignored import ignored_parameters, unused_settings
-from .import_litellm import load_litellm, variables_set
+from .import_litellm import litellm_deferred, load_litellm, variables_set
 from .limits import AdaptiveLimit, SystemClock
 from .litellm_model import LITELLM_PREFIX, LiteLLMModel, split_litellm_name
 from .model import Completion, Message, Model, Request, TokenLogprob
@@ -71,6 +71,7 @@ __all__ = [
     "count_tokens",
     "estimate_tokens",
     "ignored_parameters",
+    "litellm_deferred",
     "load_litellm",
     "read_answering_fault",
     "read_completion",

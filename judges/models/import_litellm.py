@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from types import ModuleType
 from typing import Any
 
 _ENVIRONMENT = {
@@ -52,3 +53,22 @@ def load_litellm() -> Any:  # Any: its module
         litellm.suppress_debug_info = True
         logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
     return litellm
+
+
+@contextmanager
+def litellm_deferred() -> Iterator[None]:
+    """Let a library import `litellm.completion` without loading LiteLLM, which takes seconds, before it is called."""
+    if "litellm" in sys.modules:
+        yield
+        return
+
+    def completion(*args: Any, **kwargs: Any) -> Any:  # Any: what LiteLLM takes and returns
+        return load_litellm().completion(*args, **kwargs)
+
+    stand_in = ModuleType("litellm")
+    vars(stand_in)["completion"] = completion
+    sys.modules["litellm"] = stand_in
+    try:
+        yield
+    finally:
+        sys.modules.pop("litellm", None)

@@ -18,7 +18,7 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
-from ...judges.models import load_litellm, variables_set
+from ...judges.models import litellm_deferred, variables_set
 
 OPEN_TAG, CLOSE_TAG = "<IMPROVED_VARIABLE>", "</IMPROVED_VARIABLE>"
 _GLOSSARY = "### Glossary"
@@ -50,10 +50,9 @@ class Setting:
 
 @cache
 def load_graph() -> Any:  # Any: classes that exist only once textgrad is imported
-    """Import TextGrad, without its log file and LiteLLM's downloads, and build our subclasses of it."""
+    """Import TextGrad, without its log file and LiteLLM, and build our subclasses of it."""
     log_folder = tempfile.mkdtemp(prefix="judgewright-")
-    load_litellm()
-    with variables_set({"TEXTGRAD_LOG_DIR": log_folder}):
+    with variables_set({"TEXTGRAD_LOG_DIR": log_folder}), litellm_deferred():
         import textgrad
     _drop_log_file(log_folder)
     from textgrad.autograd.function import BackwardContext, Function

@@ -3,6 +3,8 @@
 import logging
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -165,6 +167,21 @@ def test_importing_textgrad_leaves_no_log_and_no_trace(
     assert list(tmp_path.iterdir()) == []
     assert dict(os.environ) == before
     assert not any(isinstance(h, logging.FileHandler) for h in logging.getLogger("textgrad").handlers)
+
+
+def test_importing_textgrad_loads_no_litellm_before_it_is_called() -> None:
+    """In a fresh process; TextGrad's own engine for it, which others in the process may use, works all the same."""
+    code = (
+        "import sys\n"
+        "from judgewright.optimize.proposers.textgrad_graph import load_graph\n"
+        "load_graph()\n"
+        "assert 'litellm' not in sys.modules\n"
+        "from textgrad.engine_experimental.litellm import completion\n"
+        "reply = completion(model='gpt-4o', messages=[], mock_response='mocked')\n"
+        "print(reply['choices'][0]['message']['content'], 'litellm' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr, done.returncode) == ("mocked True\n", "", 0)
 
 
 def test_several_gradients_are_asked_for_at_once_each_from_its_own_errors(propose: Any, desk: Any) -> None:
