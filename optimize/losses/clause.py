@@ -9,6 +9,7 @@ from .lexicon import Token
 from .objective import Direction, Floor
 
 Order = Literal["first", "second", ""]
+NO_POLARITY = "the judge does not say which class is its positive one"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,14 +7,16 @@ clause.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 from ...judges.metrics.catalog import LOWER_IS_BETTER
 from .class_names import OF_ONE, OVERALL, ClassNames
-from .clause import Clause, NotRead, Order, Wish, order_of, share_of
+from .clause import NO_POLARITY, Clause, NotRead, Order, Wish, order_of, share_of
 from .confidence_clauses import OF_PROBABILITIES, read_confidence
 from .lexicon import BRIER, Token
 from .objective import OWN_DIRECTION, Direction, Floor
 from .polarity import Polarity
+from .said_clauses import commands, in_classes, said_wrongly
 
 _VERBS = "CGJKOD"
 _NAMING = ("call", "label", "mark", "count", "classif", "judg", "nenn", "genannt")
@@ -22,7 +24,7 @@ _NAMING = ("call", "label", "mark", "count", "classif", "judg", "nenn", "genannt
 _SENDING = ("envo", "envi", "mand", "invi", "smist", "dirig", "encaminh", "direcion")
 """Verbs whose `to`, one letter in Romance languages, is no word of its own here."""
 _CLASSES = "PN+-@"
-NO_POLARITY = "the judge does not say which class is its positive one"
+OF_ERRORS: Mapping[Direction, str] = {"fp": "precision", "fn": "recall"}
 
 
 def read_clause(clause: list[Token], polarity: Polarity | ClassNames | None) -> Clause:
@@ -223,6 +225,17 @@ def _complaint(clause: list[Token], marks: str, polarity: Polarity | None) -> Cl
         return _missed(bad_is_missed == (polarity.positive == "bad"), by_class=False, order=order)
     if bare in ("OY", "YO"):
         return Clause(missing_is_fine=True)
+    if set(marks) & set("yn"):
+        if (error := said_wrongly(plain, marks)) is not None:
+            return _fewer(error)
+        plain = in_classes(plain, polarity)
+        marks = "".join(token.symbol for token in plain)
+        bare = marks.replace("H", "")
+    if "u" in marks:
+        if not set(marks) & set(_CLASSES):
+            return _everything(plain, bare, polarity)
+        plain = [token for token in plain if token.symbol != "u"]  # "anything that is unsupported"
+        marks, bare = marks.replace("u", ""), bare.replace("u", "")
     if not set(marks) <= set("CSHGJKODXTLRFEAeBo" + _CLASSES):
         return None
     verbs = {mark for mark in marks if mark in _VERBS}
@@ -244,7 +257,7 @@ def _complaint(clause: list[Token], marks: str, polarity: Polarity | None) -> Cl
     is_bad = _names_bad(token, polarity)
     positive = _is_positive(token, polarity)
     # "Accept wrong answers" is no complaint, "it accepts wrong answers" is one.
-    commanded = marks[0] == verb and not unwanted and not plain[0].word.endswith(("s", "ed", "ing"))
+    commanded = marks[0] == verb and not unwanted and commands(plain[0])
     if verb == "C":
         # "Too much is marked as supported": rows of the other class are given this one.
         if "S" in marks and ("T" in marks or "X" in marks) and "R" not in marks and not kinds:
@@ -330,7 +343,7 @@ def _two_classes(
     plain: list[Token], marks: str, classes: list[int], polarity: Polarity | None, order: Order
 ) -> Clause | None:
     """Read `unsupported statements are called supported`, in either order of the two classes."""
-    if "R" in marks or (marks[0] in "CG" and not set(marks) & set("XTL")):
+    if "R" in marks or (marks[0] in "CG" and not set(marks) & set("XTL") and commands(plain[0])):
         return None
     first, second = (plain[i] for i in classes)
     if _is_positive(first, polarity) == _is_positive(second, polarity):
@@ -368,6 +381,20 @@ def _kind_of_error(plain: list[Token], bare: str, polarity: Polarity | None, ord
     if "o" in bare:
         return None
     if polarity is not None and polarity.positive == "bad":
-        direction: Direction = "fn" if kind == "E" else "fp"
-        return Clause(wishes=[Wish(metric="recall" if kind == "E" else "precision", direction=direction, named=False)])
+        return _fewer("fn" if kind == "E" else "fp")
     return Clause(errors=kind)
+
+
+def _fewer(direction: Direction) -> Clause:
+    """Return the wish for fewer of the judge's false positives or false negatives."""
+    return Clause(wishes=[Wish(metric=OF_ERRORS[direction], direction=direction, named=False)])
+
+
+def _everything(plain: list[Token], bare: str, polarity: Polarity | None) -> Clause | None:
+    """Read `it accepts everything`: rows of the other class are among it."""
+    if bare not in ("Ju", "JuJ", "Ku", "Gu") or commands(plain[0]):
+        return None
+    if polarity is None:
+        raise NotRead(NO_POLARITY)
+    bad_is_missed = bare[0] == "J"
+    return _missed(bad_is_missed == (polarity.positive == "bad"), by_class=False, order="")

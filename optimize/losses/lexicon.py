@@ -17,7 +17,16 @@ import yaml
 
 Worth = Literal["good", "bad"]
 
-_WORDS: Mapping[str, Any] = yaml.safe_load((Path(__file__).parent / "words.yaml").read_text("utf-8"))
+
+def _read_words() -> Mapping[str, Any]:
+    """Read the list of words, each `<part>` of a pattern written out."""
+    text = (Path(__file__).parent / "words.yaml").read_text("utf-8")
+    for name, part in yaml.safe_load(text)["parts"].items():
+        text = text.replace(f"<{name}>", part)
+    return yaml.safe_load(text)
+
+
+_WORDS = _read_words()
 BRIER = "brier"
 METRIC_WORDS: Mapping[str, str] = {name: "|".join(words) for name, words in _WORDS["metrics"].items()} | {
     BRIER: "|".join([*_WORDS["metrics"][BRIER], *_WORDS["words"]["c"]])

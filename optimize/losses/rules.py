@@ -19,7 +19,7 @@ from .polarity import Polarity
 
 _SPLIT_BEFORE = "WBVQqZ2:"
 _MOST_SPLITS = 12
-OF_WHICH_CLASS = "say of which class: such as 'unsupported statements are called supported'"
+OF_WHICH_CLASS = "say of which class: 'unsupported statements are called supported', or 'supported ones are flagged'"
 
 
 def read_by_rules(text: str, polarity: Polarity | ClassNames | None) -> Reading:

@@ -109,6 +109,52 @@ MORE = [
     ("recall first; do not call unsupported statements grounded", "recall fn precision-0.02"),
     ("make it better", "asked"),
 ]
+CLAUSES = [
+    # What is wrong stands in a clause of its own, as people who never read the docs write it.
+    ("the groundedness judge passes statements that the source does not support", "precision fp"),
+    ("Do not pass statements that the source does not support.", "precision fp"),
+    ("Don't pass statements the source doesn't support", "precision fp"),
+    ("it says yes to things that are not in the source", "precision fp"),
+    (
+        "It says yes too often to claims that aren't in the source; recall may fall by at most 3 points",
+        "precision fp recall-0.03",
+    ),
+    ("It accepts claims that no source backs up.", "precision fp"),
+    ("it lets answers through that nothing in the context supports", "precision fp"),
+    ("too many statements pass that are not stated in the document", "precision fp"),
+    ("it marks statements as grounded which the evidence does not contain", "precision fp"),
+    ("do not call grounded what the source does not say", "precision fp"),
+    ("do not call unsupported what the source says", "recall fn"),
+    ("it approves claims without any support in the source", "precision fp"),
+    ("It accepts everything.", "precision fp"),
+    ("It says no to statements that the source supports.", "recall fn"),
+    ("it flags statements that are in the source", "recall fn"),
+    ("it rejects claims the passage does support", "recall fn"),
+    ("it misses statements that the source does not support", "specificity fp"),
+    ("catch more claims that are not backed by the source", "specificity fp"),
+    ("Keine Aussagen durchlassen, die die Quelle nicht stützt.", "precision fp"),
+    ("Ne pas accepter des affirmations que la source ne confirme pas.", "precision fp"),
+    ("No aceptar afirmaciones que la fuente no respalda.", "precision fp"),
+    ("Non accettare affermazioni che la fonte non conferma.", "precision fp"),
+    ("Não aceitar afirmações que a fonte não confirma.", "precision fp"),
+    ("it calls unsupported statements grounded", "precision fp"),
+    ("it says yes where it should say no", "precision fp"),
+    ("It says no too often.", "recall fn"),
+    ("never accept anything the source does not support", "precision fp"),
+    ("Acepta afirmaciones que la fuente no respalda.", "asked"),
+    ("say yes where people say no", "asked"),
+    ("call unsupported statements grounded", "asked"),
+    ("pass statements that the source does not support", "asked"),
+    ("say yes to statements that are not in the source", "asked"),
+    ("it says yes to statements that the source supports", "asked"),
+    ("pass fewer statements that the source supports", "asked"),
+    ("it passes statements that the source hardly supports", "asked"),
+    ("it passes statements that the source never says it supports", "asked"),
+    ("it passes statements that are in the source but not supported", "asked"),
+    ("the source does not support it", "asked"),
+    ("it says yes", "asked"),
+    ("too many false positives", "asked"),
+]
 HONEST = [
     ("make its confidence honest", "brier"),
     ("I want probabilities that we can trust", "brier"),
@@ -154,7 +200,7 @@ def reading(text: str, judge: JudgePrompt = GROUNDEDNESS) -> Objective | str:
         return ASKED
 
 
-@pytest.mark.parametrize(("text", "meant"), [*FORTY, *MORE, *HONEST])
+@pytest.mark.parametrize(("text", "meant"), [*FORTY, *MORE, *CLAUSES, *HONEST])
 def test_a_sentence_is_read_rightly_or_asked_about(text: str, meant: str) -> None:
     """Target, direction and every limit that the sentence names."""
     found = reading(text)
@@ -184,6 +230,12 @@ def test_of_forty_sentences_most_are_read() -> None:
         ("the judge is too lenient", "recall", "fn"),
         ("too strict", "precision", "fp"),
         ("reject fewer good answers", "precision", "fp"),
+        # Its yes is the bad class.
+        ("it says yes to harmless answers", ASKED, None),
+        ("it says no to toxic answers", "recall", "fn"),
+        ("it says yes to acceptable answers", "precision", "fp"),
+        ("it accepts everything", "recall", "fn"),
+        ("it says yes to everything", "precision", "fp"),
     ],
 )
 def test_polarity_comes_from_the_judge(text: str, target: str, direction: str | None) -> None:
