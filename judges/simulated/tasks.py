@@ -171,7 +171,7 @@ class TaskWriter:
 
     def _read(self, fields: Fields) -> dict[str, object]:
         """Say nothing: what a prompt means cannot be told from its words alone."""
-        names = ("scale", "threshold", "verdict", "first_words", "last_words")
+        names = ("unordered", "scale", "threshold", "verdict", "first_words", "last_words", "open")
         return {"labels": [], **dict.fromkeys(names, "")}
 
     def _draft(self, fields: Fields) -> dict[str, object]:

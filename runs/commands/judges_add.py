@@ -119,8 +119,8 @@ def add(
     Its words, field names and form of answer stay. What was understood is shown before anything is saved; what the
     words leave open is asked at a terminal, and said with an option elsewhere.
 
-    With --model a model reads the prompt too. What it says is looked up in the text; it answers what the words leave
-    open, and where it contradicts them you are asked.
+    With --model a model reads the prompt too. What it quotes is looked up in the text, and goes before what Judgewright
+    reads there by itself; where the two differ, a note says so.
     """
     from ...judges.scale import parse_label_scale
     from ..actions.keep_judge import keep_judge
@@ -140,31 +140,32 @@ def add(
     asking = sys.stdin.isatty() and sys.stdout.isatty() and not as_json
     judge = read_own_prompt(file, string)
     reading = _model_reading(judge, models, workspace, quiet=as_json) if models.model else ModelReading()
-    options, questions = settle(judge, options, reading)
-    found = understand(judge, options)
-    while questions and asking:
+    settled = settle(judge, options, reading)
+    found = understand(judge, settled.options)
+    while settled.questions and asking:
         _say_text(found)
-        options, questions = settle(judge, _ask(options, questions[0]), reading)
-        found = understand(judge, options)
-    if questions or found.prompt is None:
+        options = _ask(options, settled.questions[0])
+        settled = settle(judge, options, reading)
+        found = understand(judge, settled.options)
+    if settled.questions or found.prompt is None:
         if not as_json:
             _say_text(found)
-        first, *more = questions
+        first, *more = settled.questions
         raise InputError(f"{file.name}: {first}", hint="; ".join(map(str, more)) or None)
     prompt = found.prompt
     if not as_json:
         _say_text(found)
-        _say_understood(found, prompt)
+        _say_understood(found, prompt, settled.notes)
     if check:
         if as_json:
-            say_json(_json(found, prompt) | {"path": None, "spec": None})
+            say_json(_json(found, prompt, settled.notes) | {"path": None, "spec": None})
         return
     if asking and not yes and not click.confirm(f"Save it as {prompt.name}?", default=True):
         say("nothing was saved")
         return
     path, spec = keep_judge(workspace.registry, prompt, out)
     if as_json:
-        say_json(_json(found, prompt) | {"path": path, "spec": spec})
+        say_json(_json(found, prompt, settled.notes) | {"path": path, "spec": spec})
         return
     say(f"{prompt.name}@{prompt.version} written to {path}")
     if "@" in spec:
@@ -248,7 +249,7 @@ def _say_text(found: Understood) -> None:
     say("")
 
 
-def _say_understood(found: Understood, prompt: JudgePrompt) -> None:
+def _say_understood(found: Understood, prompt: JudgePrompt, notes: tuple[str, ...]) -> None:
     first, last = found.criteria_lines or (0, 0)
     lines = f"line {first}" if first == last else f"lines {first} to {last}"
     say(f"{prompt.name}, from {inline(found.judge.tool)} {inline(found.judge.location)}")
@@ -258,7 +259,7 @@ def _say_understood(found: Understood, prompt: JudgePrompt) -> None:
     say(f"  criteria   {lines}, {len(prompt.criteria):,} characters; optimization edits these and nothing else")
     if prompt.examples:
         say(f"  examples   {len(prompt.examples)}")
-    for note in found.notes:
+    for note in (*notes, *found.notes):
         say(f"  {inline(note)}")
 
 
@@ -283,7 +284,7 @@ def describe_answer(prompt: JudgePrompt) -> str:
     return "text that is the verdict, or with it after 'Score:', 'Verdict:' or such a word"
 
 
-def _json(found: Understood, prompt: JudgePrompt) -> dict[str, Any]:  # Any: JSON
+def _json(found: Understood, prompt: JudgePrompt, notes: tuple[str, ...]) -> dict[str, Any]:  # Any: JSON
     return {
         "name": prompt.name,
         "version": prompt.version,
@@ -295,5 +296,5 @@ def _json(found: Understood, prompt: JudgePrompt) -> dict[str, Any]:  # Any: JSO
         "threshold": prompt.scale.threshold,
         "answer": describe_answer(prompt),
         "criteria": prompt.criteria,
-        "notes": list(found.notes),
+        "notes": [*notes, *found.notes],
     }

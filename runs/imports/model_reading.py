@@ -1,10 +1,9 @@
-"""A model's reading of a person's prompt: what it quotes is looked up in it, and compared with our own reading."""
+"""A model's reading of a person's prompt: what it quotes is looked up there, and goes before our own reading."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from ...judges import InputError, JudgeSettings, OutputScale, Unfilled, ask_instruction, load_instruction
@@ -12,22 +11,39 @@ from ...judges.models import Client
 from ...judges.scale import parse_label_scale
 from ..exports.template_parts import Field
 from .foreign_judge import AddOptions, ForeignJudge
+from .known_answer import with_threshold
 from .stated_answer import Question
 from .understand import Understood, understand
+
+_TEXTS = ("unordered", "scale", "threshold", "verdict", "first_words", "last_words", "open")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelReading:
-    """What a model says of a prompt, without what does not stand in it."""
+    """What a model says of a prompt, without what does not stand in it; quotations are spelled as they stand there."""
 
     labels: tuple[str, ...] = ()
+    unordered: bool = False
+    """Whether none of the labels is better than another."""
     scale: OutputScale | None = None
     threshold: str = ""
     verdict: str = ""
     criteria: str = ""
     """First and last words, as `--criteria` takes them."""
+    open: str = ""
+    """What the prompt leaves open of its answers, in a sentence."""
     unfounded: tuple[str, ...] = ()
     """What it quotes that does not stand in the prompt, or is no scale."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """What is known of a prompt with a model's help."""
+
+    options: AddOptions
+    questions: tuple[Question, ...]
+    notes: tuple[str, ...] = ()
+    """Where the model reads something else than we did, in whole sentences; its reading is taken."""
 
 
 def ask_for_reading(judge: ForeignJudge, client: Client, settings: JudgeSettings) -> ModelReading | str:
@@ -36,7 +52,7 @@ def ask_for_reading(judge: ForeignJudge, client: Client, settings: JudgeSettings
     (answer,) = ask_instruction(load_instruction("read_judge"), [{"prompt": text}], client, settings=settings)
     if isinstance(answer, Unfilled):
         return f"{answer.reason}: {answer.detail}"
-    said = {name: answer.text(name).strip() for name in ("scale", "threshold", "verdict", "first_words", "last_words")}
+    said = {name: answer.text(name).strip() for name in _TEXTS}
     return check_reading(text, tuple(label.strip() for label in answer.texts("labels")), said)
 
 
@@ -52,106 +68,128 @@ def check_reading(text: str, labels: tuple[str, ...], said: Mapping[str, str]) -
     Args:
         text: The prompt.
         labels: The worst first.
-        said: `scale`, `threshold`, `verdict`, `first_words` and `last_words`; empty where it is left open.
+        said: `unordered`, `scale`, `threshold`, `verdict`, `first_words`, `last_words` and `open`; empty where there is
+            nothing to say.
     """
+    stands = {words: _as_it_stands(words, text) for words in (*labels, *said.values())}
     quoted = [*labels, said["verdict"], said["first_words"], said["last_words"]]
-    unfounded = [words for words in quoted if words and not _stands_in(words, text)]
+    unfounded = [words for words in quoted if words and not stands[words]]
     scale = None
     try:
         scale = parse_label_scale(said["scale"]) if said["scale"] and not labels else None
     except InputError:
         unfounded.append(said["scale"])
-    founded = [label for label in labels if label not in unfounded]
-    criteria = [said["first_words"], said["last_words"]]
+    if any(number not in text for number in re.findall(r"\d+", said["scale"])):
+        scale = None
+        unfounded.append(said["scale"])
+    founded = tuple(stands[label] for label in labels if stands[label])
     whole = len(founded) == len(labels) and len(set(labels)) > 1
+    first, last = stands[said["first_words"]], stands[said["last_words"]]
     return ModelReading(
-        labels=tuple(founded) if whole else (),
+        labels=founded if whole else (),
+        unordered=whole and said["unordered"].casefold().startswith("y"),
         scale=scale,
-        threshold=said["threshold"] if said["threshold"] in labels or _stands_in(said["threshold"], text) else "",
-        verdict="" if said["verdict"] in unfounded else said["verdict"],
-        criteria=" ... ".join(criteria) if all(words and words not in unfounded for words in criteria) else "",
+        threshold=stands[said["threshold"]],
+        verdict=stands[said["verdict"]],
+        criteria=f"{first} ... {last}" if first and last else "",
+        open=said["open"],
         unfounded=tuple(unfounded),
     )
 
 
-def settle(judge: ForeignJudge, options: AddOptions, reading: ModelReading) -> tuple[AddOptions, list[Question]]:
-    """Answer what the words leave open by the model's reading; ask where the two contradict each other.
+def settle(judge: ForeignJudge, options: AddOptions, reading: ModelReading) -> Settled:
+    """Take the model's reading wherever the person said nothing; what fits neither text nor scale is left.
 
-    What the person said is never asked again.
+    Where its words alone would have said something else, a note tells so.
     """
-    found = understand(judge, options)
-    for option in ("labels", "scale", "verdict", "threshold", "criteria"):
-        question = next((question for question in found.questions if question.option == option), None)
-        answered = _answer(options, question, reading) if question else None
-        if answered is None:
+    alone = understand(judge, options)
+    notes: list[str] = []
+    for read in (_criteria, _answers, _verdict, _threshold):
+        found = understand(judge, options)
+        taken = read(found, options, reading)
+        if taken is None:
             continue
-        with suppress(InputError):  # the model's answer does not fit the text
-            found, options = understand(judge, answered), answered
-    return options, [*found.questions, *_contradictions(found, options, reading)]
+        try:
+            after = understand(judge, taken)
+        except InputError:
+            continue
+        if len(after.questions) <= len(found.questions):
+            options = taken
+    found = understand(judge, options)
+    questions = list(found.questions)
+    if reading.open and not (options.labels or options.scale or questions):
+        text = f"its answers are not clear, as the model says: {reading.open} (--labels, worst first, or --scale)"
+        questions.append(Question("scale", text))
+    before, after = _answer_of(alone), _answer_of(found)
+    if before and after and before != after:
+        notes.append(f"Its words alone would say {before}; the model reads {after}, and that is taken.")
+    return Settled(options=options, questions=tuple(questions), notes=tuple(notes))
 
 
-def _answer(options: AddOptions, question: Question, reading: ModelReading) -> AddOptions | None:
-    """Return the options with the model's answer to a question; None where it has none, or it was given already."""
-    if question.option in ("labels", "scale") and reading.labels and not options.labels:
-        return replace(options, labels=reading.labels)
-    if question.option in ("labels", "scale") and reading.scale and options.scale is None:
+def _criteria(found: Understood, options: AddOptions, reading: ModelReading) -> AddOptions | None:
+    if options.criteria is not None or not reading.criteria:
+        return None
+    return replace(options, criteria=reading.criteria)
+
+
+def _answers(found: Understood, options: AddOptions, reading: ModelReading) -> AddOptions | None:
+    if options.labels or options.scale or options.choice:
+        return None
+    scale = found.scale
+    if reading.labels and reading.unordered:
+        return replace(options, labels=reading.labels, choice=True)
+    if reading.labels and (scale is None or _folded(scale.labels) != _folded(reading.labels)):
+        same = scale is not None and scale.kind == "binary" and not scale.labels  # true and false of JSON
+        return None if same else replace(options, labels=reading.labels)
+    if reading.scale is not None and (scale is None or _ends(scale) != _ends(reading.scale)):
         return replace(options, scale=reading.scale)
-    if question.option == "threshold" and reading.threshold and options.threshold is None:
-        return replace(options, threshold=reading.threshold)
-    if question.option == "verdict" and reading.verdict and options.verdict is None:
-        return replace(options, verdict=reading.verdict)
-    if question.option == "criteria" and reading.criteria and options.criteria is None:
-        return replace(options, criteria=reading.criteria)
     return None
 
 
-def _contradictions(found: Understood, options: AddOptions, reading: ModelReading) -> list[Question]:
-    scale, first = found.scale, reading.criteria.partition(" ... ")[0]
-    if scale is None or found.prompt is None:
-        return []
-    if (
-        first
-        and options.criteria is None
-        and not any(_stands_in(w, found.prompt.criteria) for w in reading.criteria.split(" ... "))
-    ):
-        begun = f"{found.prompt.criteria[:40]!r}..."
-        text = f"are its criteria {begun}, or as the model reads them {reading.criteria!r}? (--criteria)"
-        return [Question("criteria", text)]
-    if options.labels or options.scale:
-        return []
-    ours = ", ".join(scale.labels) or f"{scale.low}..{scale.high}"
-    theirs = ", ".join(reading.labels)
-    if (
-        theirs
-        and _folded(scale.labels) != _folded(reading.labels)
-        and not (scale.kind == "binary" and not scale.labels)
-    ):
-        text = f"are its labels {ours}, as its words say, or as the model reads them {theirs}? (--labels, worst first)"
-        return [Question("labels", text, reading.labels)]
-    if reading.scale is not None and not reading.labels:
-        mine, other = _ends(scale), _ends(reading.scale)
-        if mine and other and mine != other:
-            ends = "..".join(map(str, other))
-            return [
-                Question(
-                    "scale", f"does it go from {ours}, the worst first, or {ends}, as the model reads it? (--scale)"
-                )
-            ]
-    return []
+def _verdict(found: Understood, options: AddOptions, reading: ModelReading) -> AddOptions | None:
+    if options.verdict is not None or not reading.verdict:
+        return None
+    asked = any(question.option == "verdict" for question in found.questions)
+    mark = found.prompt.reply_mark if found.prompt and not found.prompt.reply_schema else ""
+    beside_word = mark.endswith(": ...") or mark in ("last line", "start")
+    return replace(options, verdict=reading.verdict) if asked or beside_word else None
 
 
-def _ends(scale: OutputScale) -> tuple[str, str] | None:
-    """Return the worst and the best number of a scale; None for words."""
-    if scale.labels:
-        numbers = all(re.fullmatch(r"-?\d+", label) for label in scale.labels)
-        return (scale.labels[0], scale.labels[-1]) if numbers else None
-    return str(scale.low), str(scale.high)
+def _threshold(found: Understood, options: AddOptions, reading: ModelReading) -> AddOptions | None:
+    if options.threshold is not None or not reading.threshold or options.choice:
+        return None
+    taken = replace(options, threshold=reading.threshold)
+    try:
+        changed = found.scale is None or with_threshold(found.scale, taken).threshold != found.scale.threshold
+    except InputError:
+        return None
+    return taken if changed else None
+
+
+def _answer_of(found: Understood) -> str:
+    """Say the answers of a prompt and what passes, the worst first; empty where they are open."""
+    scale = found.scale
+    if scale is None or found.questions:
+        return ""
+    passing = scale.labels[int(scale.threshold)] if scale.labels else f"{scale.threshold:g}"
+    answers = ", ".join(scale.labels) or f"{scale.low}..{scale.high}"
+    return answers if scale.kind == "choice" else f"{answers} (passing from {passing})"
+
+
+def _ends(scale: OutputScale) -> tuple[str, str]:
+    """Return the worst and the best answer of a scale."""
+    if scale.kind == "probability":
+        return "0", "1"
+    return (scale.labels[0], scale.labels[-1]) if scale.labels else (str(scale.low), str(scale.high))
 
 
 def _folded(labels: tuple[str, ...]) -> list[str]:
     return [label.casefold() for label in labels]
 
 
-def _stands_in(words: str, text: str) -> bool:
-    """Whether words stand in a text, whatever its line breaks and capitals."""
-    return " ".join(words.split()).casefold() in " ".join(text.split()).casefold()
+def _as_it_stands(words: str, text: str) -> str:
+    """Return words as a text spells them, whatever its line breaks and capitals; empty where it does not have them."""
+    if not words.strip() or words in text:
+        return words.strip()
+    found = re.search(r"\s+".join(map(re.escape, words.split())), text, re.IGNORECASE)
+    return found.group() if found else ""

@@ -1,4 +1,4 @@
-"""`judges add --model`: what a model says of a prompt is looked up in it, and never overrules its words unasked."""
+"""`judges add --model`: what a model says of a prompt is looked up in it, and goes before our own reading of it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import pytest
 
 from judgewright.judges import JudgeSettings
 from judgewright.judges.models import Client, Completion, Request
+from judgewright.judges.scale import parse_label_scale
 from judgewright.runs.cli import main
 from judgewright.runs.imports import (
     AddOptions,
     ForeignJudge,
     ModelReading,
+    Settled,
     ask_for_reading,
     read_own_prompt,
     settle,
@@ -29,7 +31,8 @@ Letter: {letter}
 Say frimp or blorp.
 """
 CLEAR = OPEN.replace("Say frimp or blorp.", "Give a score from 1 to 5, 5 being the best, as 'Score: N'.")
-NOTHING = {"labels": [], "scale": "", "threshold": "", "verdict": "", "first_words": "", "last_words": ""}
+NAMES = ("unordered", "scale", "threshold", "verdict", "first_words", "last_words", "open")
+NOTHING = {"labels": [], **dict.fromkeys(NAMES, "")}
 
 
 class Scripted:
@@ -70,9 +73,9 @@ def test_what_the_words_leave_open_the_model_answers(tmp_path: Path) -> None:
     reading = reading_of(
         judge, labels=["blorp", "frimp"], first_words="Keep what deals with", last_words="what is an advert."
     )
-    options, questions = settle(judge, AddOptions(), reading)
-    prompt = understand(judge, options).prompt
-    assert (questions, reading.unfounded) == ([], ())
+    settled = settle(judge, AddOptions(), reading)
+    prompt = understand(judge, settled.options).prompt
+    assert (settled.questions, settled.notes, reading.unfounded) == ((), (), ())
     assert prompt is not None
     assert prompt.scale.labels == ("blorp", "frimp")
     assert prompt.criteria == "Keep what deals with the file. Throw out what is an advert."
@@ -83,24 +86,65 @@ def test_what_is_not_in_the_prompt_is_not_taken(tmp_path: Path) -> None:
     judge = judge_of(tmp_path, OPEN)
     reading = reading_of(judge, labels=["bad", "good"], scale="one to five", first_words="Never", last_words="was here")
     assert set(reading.unfounded) == {"bad", "good", "Never", "was here"}
-    assert settle(judge, AddOptions(), reading)[1]
+    assert settle(judge, AddOptions(), reading).questions
 
 
-@pytest.mark.parametrize("said", [{"scale": "5..1"}, {"scale": "0..10"}, {"labels": ["advert", "file"]}])
-def test_a_contradiction_is_asked_about(tmp_path: Path, said: dict[str, object]) -> None:
-    """The person decides, and what the person says is asked no more."""
+@pytest.mark.parametrize(
+    ("said", "answers"),
+    [
+        ({"scale": "5..1"}, ("5", "4", "3", "2", "1")),
+        ({"labels": ["ADVERT", "file"]}, ("advert", "file")),
+        ({"labels": ["advert", "file"], "unordered": "yes"}, ("advert", "file")),
+    ],
+)
+def test_where_the_two_differ_the_model_is_followed_and_a_note_says_so(
+    tmp_path: Path, said: dict[str, object], answers: tuple[str, ...]
+) -> None:
+    """An option of the person's counts before both."""
     judge = judge_of(tmp_path, CLEAR)
     reading = reading_of(judge, **said)
-    (question,) = settle(judge, AddOptions(), reading)[1]
-    assert question.option in ("scale", "labels")
-    assert settle(judge, AddOptions(labels=("advert", "file")), reading)[1] == []
+    settled = settle(judge, AddOptions(), reading)
+    scale = understand(judge, settled.options).scale
+    assert scale is not None
+    assert (scale.labels, scale.kind == "choice") == (answers, "unordered" in said)
+    (note,) = settled.notes
+    assert "Its words alone would say 1..5" in note
+    assert ", ".join(answers) in note
+    own = AddOptions(scale=parse_label_scale("1..5@4"))
+    assert settle(judge, own, reading).options == own
 
 
-def test_where_both_agree_nothing_is_asked(tmp_path: Path) -> None:
-    """The same scale in other letters, and criteria inside ours."""
+def test_a_scale_whose_numbers_are_not_in_the_prompt_is_not_taken(tmp_path: Path) -> None:
+    """The ends of a scale are quotations too."""
     judge = judge_of(tmp_path, CLEAR)
-    reading = reading_of(judge, scale="1..5", first_words="keep what deals", last_words="an advert.")
-    assert settle(judge, AddOptions(), reading) == (AddOptions(), [])
+    reading = reading_of(judge, scale="0..10")
+    assert (reading.scale, reading.unfounded) == (None, ("0..10",))
+    assert settle(judge, AddOptions(), reading).options == AddOptions()
+
+
+def test_a_threshold_that_the_model_reads_is_taken(tmp_path: Path) -> None:
+    """It stands in a sentence that our rules do not know."""
+    judge = judge_of(tmp_path, CLEAR.replace("Letter:", "Whatever gets a 4 we keep, else it goes.\n\nLetter:"))
+    found = understand(judge, settle(judge, AddOptions(), reading_of(judge, scale="1..5", threshold="4")).options)
+    assert found.scale is not None
+    assert found.scale.threshold == 4
+
+
+def test_what_the_model_finds_open_is_asked_until_it_is_said(tmp_path: Path) -> None:
+    """Our rules would have taken one of two scales."""
+    judge = judge_of(tmp_path, CLEAR)
+    reading = reading_of(judge, open="It also speaks of 0 to 10.")
+    (question,) = settle(judge, AddOptions(), reading).questions
+    assert "It also speaks of 0 to 10." in str(question)
+    assert settle(judge, AddOptions(scale=parse_label_scale("1..5")), reading).questions == ()
+
+
+def test_where_both_agree_nothing_is_asked_or_noted(tmp_path: Path) -> None:
+    """The same scale; the criteria are those that the model names, as the prompt spells them."""
+    judge = judge_of(tmp_path, CLEAR)
+    reading = reading_of(judge, scale="1..5", first_words="keep what\ndeals", last_words="an ADVERT.")
+    settled = settle(judge, AddOptions(), reading)
+    assert settled == Settled(options=AddOptions(criteria="Keep what deals ... an advert."), questions=())
 
 
 def test_a_reply_that_cannot_be_read_is_told(tmp_path: Path) -> None:
