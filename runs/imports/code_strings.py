@@ -12,7 +12,9 @@ from ...judges import InputError
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart, join_literals
 from .messages import ROLES
 from .placeholders import read_parts
+from .stated_answer import read_answer
 from .template_syntaxes import read_dollar, read_loose
+from .text_units import FIELD, plain_marks, read_units, without_rows, words_on_answer
 
 Parts = tuple[TemplatePart, ...]
 
@@ -398,10 +400,45 @@ def _choose(strings: Sequence[CodeString], wanted: str | None) -> tuple[Template
         raise InputError("it holds no string with fields", hint="put the prompt into a text file with {field} in it")
     systems = [string for string in strings if re.search(r"(?i)system|instruction", string.name)]
     users = [string for string in prompts if string not in systems]
+    judges = [string for string in users if _asks_for_verdict(string)]
+    users = judges if len(judges) == 1 else users
     if len(users) != 1:
         lines = ", ".join(f"{string.name or 'a string'} (line {string.line})" for string in users or prompts)
         raise InputError(f"it holds several strings with fields: {lines}", hint="say which with --string NAME")
     return _as_messages([*systems[:1], users[0]] if len(systems) == 1 else users)
+
+
+def _asks_for_verdict(string: CodeString) -> bool:
+    """Whether a string says how to answer: another of its file may have a model write what is judged."""
+    text = plain_marks("".join(part if isinstance(part, str) else FIELD for part in string.parts))
+    units = read_units(text)
+    answer = read_answer(words_on_answer(text, units), without_rows(text, units).replace(FIELD, ""))
+    return answer.scale is not None or bool(answer.questions)
+
+
+def fixed_arguments(text: str) -> dict[str, str]:
+    """Return the fields of a Python file's prompts that it fills with a constant of its own wherever it fills them."""
+    tree = ast.parse(text)
+    constants = {
+        target.id: str(node.value.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        for target in node.targets
+        if isinstance(target, ast.Name) and target.id.isupper()
+    }
+    fixed: dict[str, str] = {}
+    varying: set[str] = set()
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        if node.func.attr not in ("format", "substitute", "render"):
+            continue
+        for argument in node.keywords:
+            if argument.arg and isinstance(argument.value, ast.Name) and argument.value.id in constants:
+                fixed[argument.arg] = constants[argument.value.id]
+            elif argument.arg:
+                varying.add(argument.arg)
+    return {name: value for name, value in fixed.items() if name not in varying}
 
 
 def _is_part(string: CodeString, other: CodeString) -> bool:

@@ -17,7 +17,7 @@ from ...judges import InputError, OutputScale
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart, join_literals
 from .body_facts import facts_of
 from .code_judges import read_code_judge
-from .code_strings import read_javascript, read_python
+from .code_strings import fixed_arguments, read_javascript, read_python
 from .file_facts import FileFacts
 from .foreign_judge import ForeignJudge
 from .javascript_facts import javascript_facts
@@ -134,7 +134,7 @@ def _from_python(path: Path, text: str, string: str | None) -> ForeignJudge:
             notes=built.notes,
             beside=facts,
         )
-    return _judge(path, "a Python file", read_python(text, string), beside=facts)
+    return _judge(path, "a Python file", read_python(text, string), beside=facts, fills=fixed_arguments(text))
 
 
 def _prompty(path: Path, text: str) -> ForeignJudge:

@@ -12,7 +12,7 @@ from .prompt_words import pattern_of
 from .stated_direction import order_of_ladder, side_of, with_direction
 from .stated_fields import BOOLEAN, json_fields, verdict_field
 from .stated_labels import SURE, StatedLabels, find_labels, letter_range, read_labels, read_lettered, read_shown
-from .stated_marks import names_verdict, place_of, read_mark
+from .stated_marks import as_mark, names_verdict, place_of, read_mark
 from .stated_scale import NUMBER, as_number, of_numbers, read_count, read_levels, read_numbers, read_percent
 
 _COMPARES = r"\btie\b|\bbetter\b|\bcompare|\bprefer|\bequal|unentschieden|besser|vergleich|meilleur|mejor|winner"
@@ -55,14 +55,17 @@ def read_answer(answer: str, whole: str, labels: tuple[str, ...] = (), score_fie
         answer: The units of the prompt that ask for the answer.
         whole: All of the prompt, where a scale may stand apart from the answer.
         labels: The labels by name, the worst first, where the user says them.
-        score_field: The field of a JSON answer with the verdict, where the user says it.
+        score_field: The field of a JSON answer with the verdict, or the word before its colon in prose, where the
+            user says it.
 
     Raises:
         InputError: There is no field of that name in it.
     """
     fields = json_fields(answer)
-    if not fields and score_field:
-        raise InputError(f"the answer has no field {score_field!r}: it is not asked for as JSON")
+    if not fields and score_field and not re.search(rf"(?i){re.escape(score_field)}[*_`\"']*\s?:", answer):
+        raise InputError(
+            f"the answer has no field {score_field!r}: it is not asked for as JSON, nor after '{score_field}:'"
+        )
     if fields:
         return _json_answer(fields, answer, whole, labels, score_field)
     scale, questions, mark = None, (), ""
@@ -72,7 +75,7 @@ def read_answer(answer: str, whole: str, labels: tuple[str, ...] = (), score_fie
         stated = stated if stated and stated.weight >= SURE else None
     else:
         stated, scale, questions = _prose_scale(answer, whole)
-    mark = (stated.mark if stated else "") or read_mark(answer)
+    mark = as_mark(score_field) if score_field else (stated.mark if stated else "") or read_mark(answer)
     mark = mark or place_of(answer) or _place_alone(scale, answer)
     if not labels:
         scale, more = _directed(scale, whole, mark.partition("...")[0])

@@ -132,6 +132,8 @@ _LINE_FORM = re.compile(
     r"(?:[<\[(][^<>\[\]]*[>\])]|\.\.\.|…|\d{1,3}(?: ?%|/\d{1,3})?$|[\w-]+ (?:or|oder|\||/) [\w :-]+"
     r"|[\w-]+(?: [\w-]+){0,2}(?: ?[/|] ?[\w-]+(?: [\w-]+){0,2})+)\s*\W*$"
 )
+_KEY_WITH_PLACE = re.compile(r"\s*[*_]*[^\W\d_][\w -]{0,25}[*_]*:[*_]*\s*(?:[NXnx#_]|\.\.\.|…)\s*$")
+"""A line such as `SEVERITY: n`, which belongs to the form of the answer where it stands under another line of it."""
 _LEVEL = re.compile(
     r"\s*[-*•]?\s*[*_]*(?:score|grade|level|stufe"
     r"|note) ?-?\d{1,3}[*_]*\s*[:=–—-]\s*\S",
@@ -200,7 +202,8 @@ def read_units(text: str) -> list[Unit]:
         kind = _kind(words, text[following.start : following.end] if following else "")
         explained = _LEVEL_LINE.match(words) or (of_labels and _EXPLAINS.match(words))
         listed = (_KEYED_ITEM if of_keys else _LISTED_LINE).match(words) is not None
-        follows = bool(units) and units[-1].kind == "answer" and text[: units[-1].end].rstrip().endswith(":")
+        follows_form = bool(units) and units[-1].kind == "answer"
+        follows = follows_form and text[: units[-1].end].rstrip().endswith(":")
         if kind in ("rule", "heading") and in_form and (listed or follows) and not explained and not told_levels:
             kind = "answer"  # what stands under "return these fields:"
         if (
@@ -223,7 +226,7 @@ def read_units(text: str) -> list[Unit]:
             in_answer and (_LINE_FORM.match(words) or (kind == "heading" and _ASKS.match(words)))
         ):
             in_answer = False
-        elif in_answer and kind != "blank":
+        elif (in_answer and kind != "blank") or (follows_form and _KEY_WITH_PLACE.match(words)):
             kind = "answer"
         if kind == "rule" and (_GIVEN.match(words) or (not told and not _ITEM_LINE.match(words))):
             kind = "role"

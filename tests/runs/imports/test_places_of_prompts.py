@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges import InputError
+from judgewright.judges import Completion, InputError, Verdict, read_reply
+from judgewright.judges.scale import parse_label_scale
 from judgewright.runs.imports import AddOptions, read_own_prompt, understand
 
 ROLE = "You check answers of our help desk bot."
@@ -146,3 +147,43 @@ def test_code_without_a_long_string_is_refused(tmp_path: Path) -> None:
     path.write_text('package judge\n\nvar q = "{{.question}}"\n', encoding="utf-8")
     with pytest.raises(InputError, match="no string over several lines"):
         read_own_prompt(path)
+
+
+def test_of_several_strings_the_one_that_asks_for_a_verdict_is_the_prompt(tmp_path: Path) -> None:
+    """Another has a model write what is judged."""
+    write = 'WRITE = "Write an answer to {question} in the voice of our help desk, with one example."\n'
+    judge = f"CHECK = '''{written('{question}', '{answer}')}'''\n"
+    same_judge(tmp_path, "desk.py", write + judge, ("question", "answer"))
+
+
+def test_a_field_that_the_file_fills_with_a_constant_is_none_of_the_row(tmp_path: Path) -> None:
+    """It is filled, and stays a field where one call gives something else."""
+    rules = RULES.replace("promise", "promise in {limit} days any")
+    prompt = f"CHECK = '''{ROLE}\n\nQuestion: {{question}}\n\n{rules}\n\n{ASKS}'''\n"
+    once = "text = CHECK.format(question=row, limit=LIMIT)\n"
+    path = tmp_path / "desk.py"
+    path.write_text(f"LIMIT = 14\n{prompt}{once}", encoding="utf-8")
+    found = understand(read_own_prompt(path), AddOptions()).prompt
+    assert found is not None
+    assert found.inputs == ("question",)
+    assert "promise in 14 days any" in found.criteria
+    path.write_text(f"LIMIT = 14\n{prompt}{once}other = CHECK.format(question=row, limit=days)\n", encoding="utf-8")
+    assert set(understand(read_own_prompt(path), AddOptions()).fields) == {"question", "limit"}
+
+
+def test_each_line_of_a_form_is_part_of_the_answer(tmp_path: Path) -> None:
+    """The verdict stands in the second; by its word with `--verdict`, where another comes later."""
+    path = tmp_path / "severity.txt"
+    form = "Return your finding as\nPROBLEM: ...\nSEVERITY: n"
+    path.write_text(f"Rate the worst problem, 1 to 5.\n\n{USER}\n\n{RULES}\n\n{form}\n", encoding="utf-8")
+    scale = parse_label_scale("5..1")
+    prompt = understand(read_own_prompt(path), AddOptions(scale=scale)).prompt
+    assert prompt is not None
+    assert prompt.reply_mark == "SEVERITY: ..."
+    path.write_text(path.read_text(encoding="utf-8") + "LENGTH: n\n", encoding="utf-8")
+    prompt = understand(read_own_prompt(path), AddOptions(scale=scale, verdict="severity")).prompt
+    assert prompt is not None
+    assert prompt.reply_mark == "severity: ..."
+    reply = read_reply(prompt, Completion(text="PROBLEM: a date\nSEVERITY: 4\nLENGTH: 5"))
+    assert isinstance(reply, Verdict)
+    assert reply.score == 1
