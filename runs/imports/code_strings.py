@@ -399,13 +399,13 @@ def _choose(strings: Sequence[CodeString], wanted: str | None) -> tuple[Template
     if not prompts:
         raise InputError("it holds no string with fields", hint="put the prompt into a text file with {field} in it")
     systems = [string for string in strings if re.search(r"(?i)system|instruction", string.name)]
-    users = [string for string in prompts if string not in systems]
+    users = [string for string in prompts if string not in systems] or prompts
     judges = [string for string in users if _asks_for_verdict(string)]
     users = judges if len(judges) == 1 else users
     if len(users) != 1:
         lines = ", ".join(f"{string.name or 'a string'} (line {string.line})" for string in users or prompts)
         raise InputError(f"it holds several strings with fields: {lines}", hint="say which with --string NAME")
-    return _as_messages([*systems[:1], users[0]] if len(systems) == 1 else users)
+    return _as_messages([*systems, *users] if len(systems) == 1 and systems != users else users)
 
 
 def _asks_for_verdict(string: CodeString) -> bool:

@@ -67,7 +67,7 @@ def read_parts(text: str, notes: list[str] | None = None) -> Parts:
     text = re.sub(_SHORTENED, lambda match: _without_filter(match, notes), text)
     for tag, jinja in _HANDLEBARS:
         text = re.sub(tag, jinja, text)
-    if re.search(r"\{%|\{\{[^{}]*[|(][^{}]*\}\}", text):
+    if re.search(r"\{%|\{\{(?!\s*[\"'][^\"'\n]*[\"']\s*:)[^{}]*[|(][^{}]*\}\}", text):  # not the JSON of an f-string
         return read_jinja(text) if notes is None else read_computed_jinja(text.strip("\n"), notes)
     text = text.strip("\n")
     if not re.search(r"\{\{\s*[\w.]+\s*\}\}", text):

@@ -187,3 +187,22 @@ def test_each_line_of_a_form_is_part_of_the_answer(tmp_path: Path) -> None:
     reply = read_reply(prompt, Completion(text="PROBLEM: a date\nSEVERITY: 4\nLENGTH: 5"))
     assert isinstance(reply, Verdict)
     assert reply.score == 1
+
+
+def test_the_only_prompt_of_a_file_may_be_called_instructions(tmp_path: Path) -> None:
+    """Its name does not make it the system text of another."""
+    same_judge(
+        tmp_path, "desk.py", f"INSTRUCTIONS = '''{written('{question}', '{answer}')}'''\n", ("question", "answer")
+    )
+
+
+def test_json_in_doubled_braces_computes_nothing(tmp_path: Path) -> None:
+    """In an f-string they stand for single ones, whatever signs the JSON has."""
+    path = tmp_path / "desk.yaml"
+    asks = 'Return JSON: {{"reasons": ["..."], "verdict": "PASS" | "FAIL"}}'
+    text = written("{question}", "{answer}").replace(ASKS, asks)
+    path.write_text(f"prompt: |\n{textwrap.indent(text, '  ')}", encoding="utf-8")
+    prompt = understand(read_own_prompt(path), AddOptions()).prompt
+    assert prompt is not None
+    assert (prompt.inputs, prompt.scale.labels) == (("question", "answer"), ("FAIL", "PASS"))
+    assert '{"reasons": ["..."]' in prompt.reply
