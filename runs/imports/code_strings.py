@@ -50,8 +50,11 @@ def read_python(text: str, wanted: str | None) -> tuple[TemplateMessage, ...]:
     if wanted is None:
         chats = [chat for node in ast.walk(tree) if isinstance(node, ast.List) and (chat := _python_chat(node, named))]
         chats = [chat for chat in chats if any(string.has_fields for string in chat)]
-        if len(chats) == 1:
-            return _as_messages([*_system_argument(tree, named, chats[0]), *chats[0]])
+        chat = [*_system_argument(tree, named, chats[0]), *chats[0]] if len(chats) == 1 else []
+        judges = [string for string in _python_strings(tree, named) if string.has_fields and _asks_for_verdict(string)]
+        other = judges and not _asks_for_verdict(CodeString(name="", parts=_all_parts(chat), line=0))
+        if chat and not other:
+            return _as_messages(chat)
     grown = {node.target.id for node in ast.walk(tree) if isinstance(node, ast.AugAssign) and _is_name(node.target)}
     whole = [
         CodeString(name=name, parts=parts, line=named[name].lineno)
@@ -406,6 +409,10 @@ def _choose(strings: Sequence[CodeString], wanted: str | None) -> tuple[Template
         lines = ", ".join(f"{string.name or 'a string'} (line {string.line})" for string in users or prompts)
         raise InputError(f"it holds several strings with fields: {lines}", hint="say which with --string NAME")
     return _as_messages([*systems, *users] if len(systems) == 1 and systems != users else users)
+
+
+def _all_parts(strings: Sequence[CodeString]) -> Parts:
+    return join_literals([part for string in strings for part in ("\n\n", *string.parts)])
 
 
 def _asks_for_verdict(string: CodeString) -> bool:

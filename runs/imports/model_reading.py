@@ -117,13 +117,20 @@ def settle(judge: ForeignJudge, options: AddOptions, reading: ModelReading) -> S
             options = taken
     found = understand(judge, options)
     questions = list(found.questions)
-    if reading.open and not (options.labels or options.scale or questions):
+    known = options.labels or options.scale or _told_beside(judge)
+    if reading.open and not known and not questions:
         text = f"its answers are not clear, as the model says: {reading.open} (--labels, worst first, or --scale)"
         questions.append(Question("scale", text))
     before, after = _answer_of(alone), _answer_of(found)
     if before and after and before != after:
         notes.append(f"Its words alone would say {before}; the model reads {after}, and that is taken.")
     return Settled(options=options, questions=tuple(questions), notes=tuple(notes))
+
+
+def _told_beside(judge: ForeignJudge) -> bool:
+    """Whether the file says beside the prompt, which is all that the model sees, what the answers are."""
+    beside = judge.beside
+    return bool(judge.scale or judge.labels or beside.labels or beside.numbers or beside.scores or beside.answer_fields)
 
 
 def _criteria(found: Understood, options: AddOptions, reading: ModelReading) -> AddOptions | None:
@@ -159,6 +166,8 @@ def _threshold(found: Understood, options: AddOptions, reading: ModelReading) ->
     if options.threshold is not None or not reading.threshold or options.choice:
         return None
     taken = replace(options, threshold=reading.threshold)
+    if any(question.option == "threshold" for question in found.questions):
+        return taken
     try:
         changed = found.scale is None or with_threshold(found.scale, taken).threshold != found.scale.threshold
     except InputError:

@@ -139,6 +139,29 @@ def test_what_the_model_finds_open_is_asked_until_it_is_said(tmp_path: Path) -> 
     assert settle(judge, AddOptions(scale=parse_label_scale("1..5")), reading).questions == ()
 
 
+def test_what_the_file_says_beside_the_prompt_is_not_open(tmp_path: Path) -> None:
+    """The model sees the prompt alone."""
+    path = tmp_path / "letters.yaml"
+    prompt = OPEN.replace("Say frimp or blorp.", "").replace("\n", "\n  ")
+    path.write_text(f"prompt: |\n  {prompt}\nlabels: [advert, file]\n", encoding="utf-8")
+    judge = read_own_prompt(path)
+    reading = reading_of(judge, labels=[], open="It says no labels.")
+    assert [
+        str(one) for one in settle(judge, AddOptions(), reading).questions if "It says no labels." in str(one)
+    ] == []
+
+
+def test_a_threshold_that_is_asked_about_is_answered_by_the_model(tmp_path: Path) -> None:
+    """Even where it is the one that would be taken anyway."""
+    judge = judge_of(
+        tmp_path, CLEAR.replace("Letter:", "Scores of 4 or more pass. Scores of 3 or more pass.\n\nLetter:")
+    )
+    assert [question.option for question in understand(judge, AddOptions()).questions] == ["threshold"]
+    settled = settle(judge, AddOptions(), reading_of(judge, scale="1..5", threshold="3"))
+    scale = understand(judge, settled.options).scale
+    assert (settled.questions, scale and scale.threshold) == ((), 3.0)
+
+
 def test_where_both_agree_nothing_is_asked_or_noted(tmp_path: Path) -> None:
     """The same scale; the criteria are those that the model names, as the prompt spells them."""
     judge = judge_of(tmp_path, CLEAR)

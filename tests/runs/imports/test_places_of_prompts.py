@@ -156,6 +156,13 @@ def test_of_several_strings_the_one_that_asks_for_a_verdict_is_the_prompt(tmp_pa
     same_judge(tmp_path, "desk.py", write + judge, ("question", "answer"))
 
 
+def test_a_chat_that_writes_what_is_judged_is_not_the_prompt(tmp_path: Path) -> None:
+    """The judge is the string beside it."""
+    chat = 'chat = [{"role": "user", "content": f"Write a short answer to {question}, with one example."}]\n'
+    judge = f"def check(question, answer):\n    return f'''{written('{question}', '{answer}')}'''\n"
+    same_judge(tmp_path, "desk.py", chat + judge, ("question", "answer"))
+
+
 def test_a_field_that_the_file_fills_with_a_constant_is_none_of_the_row(tmp_path: Path) -> None:
     """It is filled, and stays a field where one call gives something else."""
     rules = RULES.replace("promise", "promise in {limit} days any")
