@@ -25,8 +25,25 @@ class GroupedOption(click.Option):
         self.group = group
 
 
+TYPED = "judgewright.typed"
+"""Where the context keeps the words that were typed after the command's name."""
+
+
 class Command(click.Command):
-    """A command whose help is in groups where it has many options."""
+    """A command whose help is in groups where it has many options; it keeps what was typed."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,  # Any: what click.Context takes
+    ) -> click.Context:
+        """See `click.Command`."""
+        typed = tuple(args)
+        context = super().make_context(info_name, args, parent, **extra)
+        context.meta[TYPED] = typed
+        return context
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, under their headings where there are many."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ import click
 from ..config.options import OptimizeOptions
 from ..terminal import progress_on_stderr, say, say_json
 from .help import Command
-from .options import json_option, options_of, retired_option, writes_workspace
+from .options import elsewhere, json_option, options_of, retired_option, writes_workspace
 
 if TYPE_CHECKING:
     from ..actions.optimize import RunResult
@@ -62,9 +61,7 @@ def finish(result: RunResult, place: Place, *, as_json: bool) -> None:
     else:
         say_end(result)
         if body["decision"]["accepted"]:
-            here = place.address is None and place.root.resolve() == Path.cwd()
-            elsewhere = "" if here else f" --workspace {shlex.quote(str(place))}"
-            say(f"Adopt it with: judgewright accept {result.run_id}{elsewhere}")
+            say(f"Adopt it with: judgewright accept {result.run_id}{elsewhere(place)}")
     if not body["decision"]["accepted"]:
         sys.exit(NOT_SENT if body["decision"]["outcome"] == "not sent" else 1)
 

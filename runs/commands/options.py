@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import shlex
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, Field
 from functools import partial, wraps
 from pathlib import Path
@@ -15,10 +16,11 @@ from ...optimize.options import Kind, Option, option_fields, spelling
 from ..config.place import read_place
 from ..config.postgres_address import PostgresAddress
 from ..terminal import say, say_upgrading, say_waiting
-from .help import GroupedOption
+from .help import TYPED, GroupedOption
 from .output_paths import OutFile
 
 if TYPE_CHECKING:
+    from ..config.place import Place
     from ..store.workspace import Workspace
 
 F = TypeVar("F", bound=Callable[..., Any])  # Any: click passes whatever a command declares
@@ -271,6 +273,32 @@ def open_workspace(named: Path | PostgresAddress | None, *, wait: bool = False) 
     if given is None and workspace.exists and Path.cwd() != workspace.folder.parent:
         say(f"workspace: {workspace.place}, a folder above this one", to_stderr=True)
     return workspace
+
+
+def elsewhere(place: Place) -> str:
+    """Return the option that a command to copy needs to find a workspace from here; empty where it needs none."""
+    here = place.address is None and place.root.resolve() == Path.cwd()
+    return "" if here else f" --workspace {shlex.quote(str(place))}"
+
+
+def typed_words(*, without: Collection[str], flags: Collection[str] = ()) -> tuple[str, ...]:
+    """Return what was typed after the name of the running command, but for some options.
+
+    Args:
+        without: Options with a value that are left out.
+        flags: Options without one.
+    """
+    words: list[str] = []
+    value_follows = False
+    for word in click.get_current_context().meta.get(TYPED, ()):
+        name, is_whole, _ = word.partition("=")
+        if value_follows:
+            value_follows = False
+        elif name in without:
+            value_follows = not is_whole
+        elif word not in flags:
+            words.append(word)
+    return tuple(words)
 
 
 def named_run(workspace: Workspace, name: str, *, kind: str | None = "optimize") -> str:
