@@ -1,4 +1,4 @@
-from .decision import ClaimState, FlipDecision, FlipOutcome, LabelsLeft
+from .decision import ClaimState, FlipDecision, FlipOutcome, FlipWins, LabelsLeft
 from .design import ESTIMANDS, Estimand, FlipDesign, PoolRow, count_flips, pool_rows
 from .queue import Draw, FlipQueue, GivenLabel
 from .scores import LINEAR, positive_rates, require_linear, score_table
@@ -15,6 +15,7 @@ __all__ = [
     "FlipDesign",
     "FlipOutcome",
     "FlipQueue",
+    "FlipWins",
     "GivenLabel",
     "LabelsLeft",
     "PoolRow",

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from .design import ESTIMANDS, Estimand
-
 FlipOutcome = Literal["accepted", "refused", "undecided"]
 
 
@@ -37,6 +35,14 @@ class ClaimState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FlipWins:
+    """On how many of the labelled flips each prompt was right."""
+
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LabelsLeft:
     """About how many more labels it takes, if things go on as they did."""
 
@@ -52,9 +58,8 @@ class LabelsLeft:
         return self.high is None and self.low >= self.most
 
     def __str__(self) -> str:
-        if self.high is None:
-            return f"{self.low:,} or more"
-        return f"{self.low:,}" if self.low == self.high else f"{self.low:,} to {self.high:,}"
+        high = self.high or max(self.most, self.low)
+        return f"{self.low:,}" if self.low == high else f"{self.low:,} to {high:,}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,17 +93,17 @@ class FlipDecision:
         return asdict(self)
 
 
-def explain(outcome: FlipOutcome | None, claims: Sequence[ClaimState], estimand: Estimand, *, over: bool) -> str:
+def explain(outcome: FlipOutcome | None, claims: Sequence[ClaimState], about: str, *, over: bool) -> str:
     """Say in a sentence what is decided, or what is not shown yet.
 
     Args:
         outcome: What is decided; None where nothing is.
         claims: The target's, then the guards'.
-        estimand: What it is about.
+        about: What it is about, such as `new groups like these`.
         over: Whether no row is left to draw.
     """
     target, guards = claims[0], claims[1:]
-    about = f"on {ESTIMANDS[estimand]}"
+    about = f"on {about}"
     if outcome == "accepted":
         held = "".join(f"; {guard.metric} falls by less than {guard.margin:.3f}" for guard in guards)
         return f"{target.metric} rises {about} ({_evidence(target.e_value, target.needed)}){held}"
@@ -120,4 +125,4 @@ def explain(outcome: FlipOutcome | None, claims: Sequence[ClaimState], estimand:
 
 
 def _evidence(e_value: float, needed: float) -> str:
-    return f"highest e-value {min(e_value, 1e6):,.1f} of {needed:,.1f}"
+    return f"highest e-value {min(e_value, 1e6):,.1f}, {needed:,.1f} needed"

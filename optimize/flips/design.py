@@ -26,6 +26,8 @@ class PoolRow:
     after: int | None
     positive: bool | None = None
     """What people said of it; known of the sealed holdout's rows alone."""
+    same_as: str = ""
+    """The id of an earlier row with the same texts, whose label is this one's too; empty where there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +44,8 @@ class FlipDesign:
     positive_from: float
     """The least label that counts as positive."""
     rows: tuple[PoolRow, ...]
+    unit: str = ""
+    """What the rows of a group share, such as `passage`; empty where it has no name."""
     every_row: bool = False
     """Draw every row of a group, or all rows alike: what the drawing is compared with."""
 
@@ -56,6 +60,12 @@ class FlipDesign:
         if len(set(drawn)) < len(drawn):
             raise InputError("two rows of the pool have the same id", hint="give each row an id of its own")
 
+    @property
+    def about(self) -> str:
+        """What the decision is about, in words."""
+        one_each = f", one {self.unit} each" if self.unit and self.estimand == "groups" else ""
+        return f"{ESTIMANDS[self.estimand]}{one_each}"
+
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> FlipDesign:  # Any: JSON
         """Read what `to_json` wrote.
@@ -65,7 +75,8 @@ class FlipDesign:
         """
         if body["version"] != VERSION:
             raise InputError(f"the design has version {body['version']}; this Judgewright reads {VERSION}")
-        columns = (body["rows"][name] for name in PoolRow.__slots__)
+        rows = {"same_as": [""] * len(body["rows"]["id"]), **body["rows"]}
+        columns = (rows[name] for name in PoolRow.__slots__)
         return cls(
             target=body["target"],
             guards=tuple(Guard(**guard) for guard in body["guards"]),
@@ -74,6 +85,7 @@ class FlipDesign:
             estimand=body["estimand"],
             positive_from=body["positive_from"],
             rows=tuple(PoolRow(*values) for values in zip(*columns, strict=True)),
+            unit=body.get("unit", ""),
             every_row=body["every_row"],
         )
 
@@ -87,6 +99,7 @@ class FlipDesign:
             "seed": self.seed,
             "estimand": self.estimand,
             "positive_from": self.positive_from,
+            "unit": self.unit,
             "every_row": self.every_row,
             "rows": {name: [getattr(row, name) for row in self.rows] for name in PoolRow.__slots__},
         }
@@ -97,14 +110,20 @@ def pool_rows(before: JudgedDataset, after: JudgedDataset, *, labelled: bool = F
 
     Args:
         before, after: Answers to the same rows, in the same order.
-        labelled: Whether the rows' labels count, as the sealed holdout's do; they are passed over otherwise.
+        labelled: Whether the rows' labels count, as the sealed holdout's do; they are passed over otherwise, and
+            rows with the same texts share one.
     """
     rows: list[PoolRow] = []
+    first: dict[tuple[tuple[str, str], ...], str] = {}
     for row, old, new in zip(before.dataset.rows, before.answers, after.answers, strict=True):
         if labelled and row.label is None:
             continue
         positive = before.dataset.positive(row) if labelled else None
-        rows.append(PoolRow(row.id, row.group_key, _said(old), _said(new), positive))
+        same_as = ""
+        if row.inputs and not labelled:
+            earlier = first.setdefault(tuple(sorted(row.inputs.items())), row.id)
+            same_as = "" if earlier == row.id else earlier
+        rows.append(PoolRow(row.id, row.group_key, _said(old), _said(new), positive, same_as))
     return tuple(rows)
 
 

@@ -20,8 +20,8 @@ import numpy as np
 
 from ...judges import FloatArray
 from ..holdout.guards import GUARD_ALPHA
-from .decision import ClaimState, FlipDecision, FlipOutcome, LabelsLeft, explain
-from .design import ESTIMANDS, FlipDesign, PoolRow
+from .decision import ClaimState, FlipDecision, FlipOutcome, FlipWins, LabelsLeft, explain
+from .design import FlipDesign, PoolRow
 from .forecast import USUAL_WINS, Growth, Pace
 from .scores import BOTH_UNSCORED, CELLS, FLIPPED, positive_rates, score_table
 from .steps import LEVEL_FLOOR, GroupWalk, RowWalk, Step, allocate, cells_of, expected_scores
@@ -81,6 +81,10 @@ class FlipQueue:
         """Return what these labels decide."""
         return self._after(given).decision()
 
+    def wins(self, given: Sequence[GivenLabel]) -> FlipWins:
+        """Return how many of the labelled flips each prompt won: for when it is decided, and not while people label."""
+        return self._after(given).wins()
+
     def _after(self, given: Sequence[GivenLabel]) -> _Replay:
         labels = tuple(given)
         seen = len(self._given)
@@ -106,7 +110,7 @@ class _Replay:
 
     def __init__(self, design: FlipDesign) -> None:
         self._design = design
-        self._ids = [row.id for row in design.rows]
+        self._ids = [row.same_as or row.id for row in design.rows]
         self._known = [row.positive for row in design.rows]
         self._cells = cells_of(design.rows)
         self._counts: FloatArray = np.bincount(self._cells, minlength=CELLS).astype(np.float64)
@@ -120,7 +124,8 @@ class _Replay:
         self._labels: dict[str, int | None] = {}
         self._used: FloatArray = np.zeros((CELLS, 2))
         self._skipped: FloatArray = np.zeros(CELLS)
-        self._settled = 0
+        self._settled: set[str] = set()
+        self._drawn: list[int] = []
         self._step: Step | None = None
         self._fresh = True
         if design.estimand == "pool":
@@ -203,17 +208,17 @@ class _Replay:
         return [wealth.bet(value, lowest) for wealth, value, lowest in bets]
 
     def _settle(self, step: Step) -> None:
-        asked = 0
+        asked = self._asked_ids(step)
         for row, cell in zip(step.rows.tolist(), step.cells.tolist(), strict=True):
             label = self._label_of(row)
-            asked += self._known[row] is None
             if label is None:
                 self._skipped[cell] += 1
             else:
                 self._used[cell, label] += 1
         for growth, value, lowest in zip(self._growth, self._values.tolist(), step.lowest.tolist(), strict=True):
-            growth.add(value, lowest, asked)
-        self._settled += asked
+            growth.add(value, lowest, len(asked - self._settled))
+        self._settled |= asked
+        self._drawn += step.rows.tolist()
         shown = [self._shown(i, self._wealths) for i in range(len(self._claims))]
         self._wealths = self._reached
         # Without a label, or a claim that is settled, the scores stay as they are.
@@ -228,6 +233,25 @@ class _Replay:
         if all(shown[0::2]):
             return "accepted"
         return "refused" if any(shown[1::2]) else None
+
+    def wins(self) -> FlipWins:
+        """Count for each prompt the labelled flips on which it was right; the sealed holdout's are not among them."""
+        before = after = 0
+        for i in self._drawn + ([] if self._step is None else self._step.rows.tolist()):
+            label, row = self._labels.get(self._ids[i]), self._design.rows[i]
+            if self._known[i] is None and label is not None and FLIPPED[self._cells[i]]:
+                before, after = before + (row.before == label), after + (row.after == label)
+        return FlipWins(before=before, after=after)
+
+    def _used_ids(self) -> set[str]:
+        """Return the rows whose labels count so far."""
+        now: set[str] = set() if self._step is None else self._asked_ids(self._step)
+        return self._settled | now.intersection(self._labels)
+
+    def _asked_ids(self, step: Step) -> set[str]:
+        """Return the rows whose labels a step takes; rows with the same texts are asked about as one."""
+        rows: list[int] = step.rows.tolist()
+        return {self._ids[i] for i in rows if self._known[i] is None}
 
     def decision(self) -> FlipDecision:
         """Say what the labels so far come to."""
@@ -246,13 +270,11 @@ class _Replay:
                 )
             )
         over = outcome is not None or self._step is None
-        used = self._settled
-        if self._step is not None:
-            used += sum(self._ids[i] in self._labels for i in self._step.rows.tolist())
+        used = len(self._used_ids())
         return FlipDecision(
             outcome=outcome or "undecided",
-            reason=explain(outcome, states, self._design.estimand, over=over),
-            estimand=ESTIMANDS[self._design.estimand],
+            reason=explain(outcome, states, self._design.about, over=over),
+            estimand=self._design.about,
             target=states[0],
             guards=tuple(states[1:]),
             labels=used,

@@ -26,6 +26,7 @@ from ...optimize.flips import (
     FlipDecision,
     FlipDesign,
     FlipQueue,
+    FlipWins,
     GivenLabel,
     count_flips,
     pool_rows,
@@ -41,7 +42,8 @@ from ..store.workspace import Workspace
 from .gate import GateModel, TwoJudges, ask_rows, named
 from .gate_decision import GATED, Terms, count_groups, hash_question, hash_verdicts
 from .label import AWAITS_SECOND, labels_of_queue
-from .label_queue import FLIPS, JUDGING, KIND, QueueConfig, hash_unlabelled
+from .label_queue import FLIPS, JUDGING, KIND, QueueConfig, ask_otherwise, hash_unlabelled, with_meanings
+from .pool_groups import note_on_unit, unit_of
 from .verdict_pairs import pair_verdicts, rows_judged
 
 
@@ -55,6 +57,8 @@ class FlipTerms:
     """The question above every row, in the user's words."""
     second: float = 0.0
     """Share of the rows that a second annotator labels too."""
+    command: tuple[str, ...] = ()
+    """The words after `judgewright gate` that ask this again, for who has labelled; empty from Python."""
 
     def require_fit(self) -> None:
         """Make sure that flips can decide it.
@@ -85,6 +89,10 @@ class FlipGated:
     decision: FlipDecision
     answer: GateAnswered | None
     """The decision as it was entered; None while there is none."""
+    question: str = ""
+    """What people are asked, in the user's words; empty where nobody said it."""
+    wins: FlipWins | None = None
+    """How many labelled flips each won; None until it is decided, as who labels is not to see it."""
     awaited: bool = False
     """Whether a second annotator is still to label some rows."""
     stats: ClientStats | None = None
@@ -123,6 +131,7 @@ class FlipGated:
             "alpha": self.look.alpha,
             "concluded": self.answer is not None,
             "labels_left": None if left is None else asdict(left),
+            "flips_won": None if self.wins is None else asdict(self.wins),
             "calls": stats.calls if stats else 0,
             "recorded": stats.recorded if stats else 0,
             "cost": stats.cost if stats and stats.price_known else None,
@@ -249,8 +258,12 @@ def _gate(workspace: Workspace, judges: _Sides, asked: FlipTerms, rows: FlipRows
     question |= {"pool": hash_unlabelled(every), "holdout": sealed.content_hash if sealed else None}
     found = find_flips(workspace, question)
     if found is not None and decides_flips(get_run(database, found)):
+        ask_otherwise(workspace, found, question=asked.ask, second=asked.second)
         return settle_flips(workspace, found)
     pool, notes = _leave_out(workspace, every, sealed)
+    unit = unit_of(pool, rows.reading) if asked.estimand == "groups" else ""
+    if note := note_on_unit(pool, unit, rows.reading):
+        notes.append(note)
     labels = sealed.labels if sealed else pool.labels
     about = {"before": judges.names[0], "after": judges.names[1], "data": rows.data.name, "rows": len(pool)}
     about |= {"groups": count_groups(pool), "notes": [*pool.notes, *notes], **asked.terms.to_json()}
@@ -273,6 +286,10 @@ def _gate(workspace: Workspace, judges: _Sides, asked: FlipTerms, rows: FlipRows
         drawable = pool_rows(*sides)
         if all(row.before == row.after for row in drawable):
             raise InputError(f"{' and '.join(judges.names)} say the same of every row; there is nothing to label")
+        repeated = sum(row.same_as != "" for row in drawable)
+        if repeated:
+            again = f"{repeated:,} rows have the same texts as another: one label counts for all of them"
+            about["notes"] = [*about["notes"], again]
         known = () if sealed is None else pool_rows(*verdicts.sides[1], labelled=True)
         look = _begin(workspace, run_id, judges, pool, sealed, allow_opened=asked.terms.allow_opened)
         design = FlipDesign(
@@ -284,6 +301,7 @@ def _gate(workspace: Workspace, judges: _Sides, asked: FlipTerms, rows: FlipRows
             estimand=asked.estimand,
             positive_from=labels.threshold,
             rows=(*drawable, *known),
+            unit=unit,
         )
         about |= {
             "model": verdicts.model,
@@ -292,7 +310,9 @@ def _gate(workspace: Workspace, judges: _Sides, asked: FlipTerms, rows: FlipRows
             "holdout_rows": len(known),
         }
         drawn = {"kind": FLIPS, "question": question, "about": about, "look": asdict(look), "flips": design.to_json()}
-        set_config(database, run_id, asdict(replace(config, design=drawn)))
+        drawn["command"] = asked.command
+        scale = asdict(with_meanings(labels, *(side.scale for side in sides)))
+        set_config(database, run_id, asdict(replace(config, design=drawn, scale=scale)))
     # It waits for labels.
     set_state(database, run_id, "stopped")
     return replace(settle_flips(workspace, run_id), stats=verdicts.stats)
@@ -316,7 +336,7 @@ def settle_flips(workspace: Workspace, run_id: str, *, abandon: bool = False) ->
     with run_session(database, run_id):
         HoldoutLedger(database).conclude(look, outcome=decision.outcome, reason=reason)
         event = RunJournal(database, run_id).record(GATED, {**about, "decision": said, "flips": decision.to_json()})
-    return replace(gated, answer=read_as(GateAnswered, event.payload))
+    return replace(flip_progress(workspace, run_id), answer=read_as(GateAnswered, event.payload))
 
 
 def decides_flips(record: RunRecord) -> bool:
@@ -332,12 +352,16 @@ def flip_progress(workspace: Workspace, run_id: str) -> FlipGated:
     labels = labels_of_queue(run_id, config, LabelStore(database).records(run_id))
     given = [GivenLabel(label.first.row_id, label.label) for label in labels]
     events = RunJournal(database, run_id).events()
+    queue = FlipQueue(FlipDesign.from_json(config.design["flips"]))
+    answer = next((read_as(GateAnswered, event.payload) for event in events if event.kind == GATED), None)
     return FlipGated(
         run_id=run_id,
         about=config.design["about"],
         look=Look(**{**look, "alike": tuple(look["alike"])}),
-        decision=FlipQueue(FlipDesign.from_json(config.design["flips"])).decide(given),
-        answer=next((read_as(GateAnswered, event.payload) for event in events if event.kind == GATED), None),
+        decision=queue.decide(given),
+        answer=answer,
+        question=config.question,
+        wins=None if answer is None else queue.wins(given),
         awaited=any(label.reason == AWAITS_SECOND for label in labels),
     )
 

@@ -12,7 +12,8 @@ from ...judges import Dataset, InputError, OutputScale, Registry, Row, hash_rows
 from ...judges.files import RawRoles, infer_raw_scale, judge_inputs, read_raw_rows
 from ...judges.metrics import QUERY_WORDS
 from ...optimize.flips import Draw, FlipDesign, FlipQueue, GivenLabel
-from ..store.journal import RunRecord, create_run, set_state
+from ..store.journal import RunRecord, create_run, get_run, set_config, set_state
+from ..store.labels import LabelStore, counting_records
 from ..store.workspace import Workspace
 from .listed_queue import LISTED, ListedQueue, drawn_order
 from .next_labels import NextRows, OpenQuestion
@@ -105,7 +106,8 @@ def read_rows_to_label(
     if judge is not None:
         prompt = registry.get(judge)
         return load_as(reading, path, inputs=prompt.inputs, scale=prompt.scale)
-    roles = RawRoles(inputs=reading["columns"], label=reading["label"], id=reading["id"], group=reading["group"])
+    # The column of the group may be a text that people must read, such as the query; `load_as` reads it as both.
+    roles = RawRoles(inputs=reading["columns"], label=reading["label"], id=reading["id"])
     raw = read_raw_rows(path, roles, judges=judge_inputs(registry), drawn=True)
     inputs = tuple(name for name in raw.rows[0].inputs if name not in without)
     if not inputs:
@@ -206,6 +208,67 @@ def create_queue(workspace: Workspace, config: QueueConfig) -> str:
     set_state(workspace.database, run_id, "stopped")
     workspace.database.release()
     return run_id
+
+
+def ask_otherwise(workspace: Workspace, run_id: str, *, question: str, second: float) -> None:
+    """Change what people are asked in a queue that has no label yet, and whether a second annotator labels too.
+
+    Args:
+        workspace: Where the queue is.
+        run_id: Its run.
+        question: What people are asked; empty to leave it.
+        second: The second annotator's share of the rows; 0 to leave it.
+
+    Raises:
+        InputError: There are labels, which answer what was asked before.
+    """
+    database = workspace.database
+
+    def changed() -> tuple[QueueConfig, QueueConfig]:
+        config = QueueConfig.from_json(get_run(database, run_id).config)
+        return config, replace(config, question=question or config.question, second=second or config.second)
+
+    config, wanted = changed()
+    if wanted == config:
+        return
+    database.claim(run_id)
+    config, wanted = changed()
+    labels = len(counting_records(LabelStore(database).records(run_id)))
+    if labels:
+        option = "--second" if wanted.question == config.question else "--ask"
+        asked = f", which answer {config.question!r}" if config.question else ""
+        raise InputError(
+            f"the queue has {labels:,} labels{asked}; {option} can no longer change it",
+            hint=f"leave out {option}; or conclude the queue with --abandon and ask about other rows",
+        )
+    set_config(database, run_id, asdict(wanted))
+    database.release()
+
+
+def with_meanings(labels: OutputScale, *judges: OutputScale) -> OutputScale:
+    """Return the scale that people label on with what yes and no mean on the scale that the judges grade on.
+
+    Args:
+        labels: A binary scale without words of its own gets them; any other stays.
+        judges: The judges' scales; they have to say the same.
+    """
+    if labels.kind != "binary" or labels.labels:
+        return labels
+    meant = {_least_yes(scale) for scale in judges}
+    least = meant.pop()
+    if meant or not least:
+        return labels
+    return replace(labels, labels=("no: less than that", f"yes: {least}"))
+
+
+def _least_yes(scale: OutputScale) -> str:
+    """Say which grades count as a yes; empty where grades are yes and no themselves."""
+    if scale.kind == "probability":
+        return f"a probability of {scale.threshold:g} or more"
+    least = next((grade for grade in scale.levels if scale.positive(grade)), None)
+    if scale.kind != "graded" or least is None:
+        return ""
+    return f"grade {scale.name(least)} or more, of {scale.name(scale.low)} to {scale.name(scale.high)}"
 
 
 def without_row_ids(run: RunRecord) -> RunRecord:

@@ -166,6 +166,10 @@ def labels(queues: tuple[str, ...], out: Path | None, every: bool, workspace: Wo
         say(f"{written:,} {'records' if every else 'labelled rows'} in {out}")
         if missing and not every:
             say(f"note: {missing:,} rows were skipped, or two annotators disagree; --all writes them too")
+        repeated = sum(one.labelled for one in summaries) - (written or 0)
+        if repeated and not every:
+            left_out = f"{repeated:,} labels are" if repeated > 1 else "1 label is"
+            say(f"note: {left_out} left out, as a later one is of a row with the same texts; --all writes every one")
     else:
         say_label_queues(summaries)
 

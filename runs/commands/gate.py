@@ -29,11 +29,11 @@ from ..reports.flip_report import say_flips
 from ..reports.gate_report import say_gated
 from ..store.sealed_rows import version_of
 from ..store.workspace import Workspace
-from ..terminal import progress_on_stderr, say_json
+from ..terminal import progress_on_stderr, say, say_json
 from .help import Command
 from .label import read_share  # a queue is described as `label` describes one
 from .model_access import asking_environment
-from .options import json_option, options_of, require_model, writes_workspace
+from .options import elsewhere, json_option, options_of, require_model, typed_words, writes_workspace
 from .score import VerdictFileOptions, read_columns  # verdict files are read as `score` reads them
 
 EXAMPLES = """\
@@ -160,14 +160,25 @@ def gate(
     if pool.unlabelled:
         _refuse(reports, "is for a decision at once, not for --unlabelled")
         _refuse(rows, "is for rows with labels; people label these with `judgewright label`", only=("audited",))
-        asked = FlipTerms(terms=agreed, estimand=pool.estimand, ask=pool.ask, second=read_share(pool.second))
+        asked = FlipTerms(
+            terms=agreed,
+            estimand=pool.estimand,
+            ask=pool.ask,
+            second=read_share(pool.second),
+            command=typed_words(without=("--workspace", "--ask", "--second"), flags=("--json", "--abandon")),
+        )
         if first and second:
             flips = _flips_of_files(workspace, (first, second), holdout, asked, rows, files, pool.sealed)
         else:
             _refuse(files, "is for verdict files, not for judges that are asked")
             judges = judge_a, judge_b
             flips = _flips_of_judges(workspace, judges, holdout, asked, rows, models, pool.sealed, quiet=as_json)
-        finish(settle_flips(workspace, flips.run_id, abandon=True) if pool.abandon else flips, as_json=as_json)
+        flips = settle_flips(workspace, flips.run_id, abandon=True) if pool.abandon else flips
+        if not as_json:
+            say_flips(flips, there=elsewhere(workspace.place))
+            if flips.accepted:
+                say(f"Next:  {_next_step(workspace, judge_b, is_file=second is not None)}")
+        finish(flips, as_json=as_json)
         return
     _refuse(pool, "is for --unlabelled")
     if first and second:
@@ -185,15 +196,23 @@ def gate(
 
 
 def finish(gated: Gated | FlipGated, *, as_json: bool) -> None:
-    """Print the gate's answer, or how far a queue has come; leave with 1 where it did not accept."""
+    """Print the gate's answer; leave with 1 where it did not accept. How far a queue has come was printed before."""
     if as_json:
         say_json(gated.to_json())
-    elif isinstance(gated, FlipGated):
-        say_flips(gated)
-    else:
+    elif isinstance(gated, Gated):
         say_gated(gated)
     if not gated.accepted:
         sys.exit(1)
+
+
+def _next_step(workspace: Workspace, judge: str, *, is_file: bool) -> str:
+    """Say how an accepted judge is taken into use."""
+    if is_file:
+        return f"use the judge that wrote {judge}; the workspace has no prompt of it to adopt"
+    prompt, registry = judge_of(workspace.registry, judge), workspace.registry
+    if prompt.name in registry.names() and any(prompt.version == p.version for p in registry.versions(prompt.name)):
+        return f"judgewright judges use {prompt.name}@{prompt.version}{elsewhere(workspace.place)}"
+    return f"name {judge} wherever a command takes a judge; the workspace keeps no copy of it"
 
 
 def _objective(terms: TermOptions, judge: JudgePrompt | None, saved: Mapping[str, str]) -> Objective:
@@ -253,7 +272,8 @@ def _flips_of_files(
             "which texts are to be labelled? Verdict files have none that people read",
             hint="judgewright gate A B POOL --unlabelled, where POOL is the file that was judged",
         )
-    columns = read_columns(options, label=rows.label or "label", id=rows.id_ or "id", group=rows.group)
+    # The pool has the groups.
+    columns = read_columns(options, label=rows.label or "label", id=rows.id_ or "id", group=None)
     columns = replace(columns, require_labels=False)
     before, after = (read_verdicts(path, name, columns) for path, name in files)
     reading, said = rows.as_arguments(), {RATIONALE, *before.outputs, *after.outputs}

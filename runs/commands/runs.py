@@ -15,7 +15,7 @@ from ..terminal import progress_on_stderr, say, say_json, simulated_mark
 from .help import Group
 from .model_access import allow_origin_option, asking_environment
 from .optimize import finish
-from .options import json_option, named_run, reads_workspace, writes_workspace
+from .options import elsewhere, json_option, named_run, reads_workspace, writes_workspace
 from .output_paths import OutFolder
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def show(run: str, workspace: Workspace, as_json: bool) -> None:
     if record.kind == "tune":
         say("A search over settings by `judgewright tune`, which was removed; --json prints what it recorded.")
     if decides_flips(record):
-        say_flips(flip_progress(workspace, record.run_id))
+        say_flips(flip_progress(workspace, record.run_id), there=elsewhere(workspace.place))
     for stored in summary.events:
         event = read_event(stored.kind, stored.payload)
         if isinstance(event, GateAnswered) and event.flips is None:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from ...optimize.flips import ClaimState
+from ...optimize.flips import ClaimState, FlipDecision, FlipWins
 from ..actions.bench import describe_spending
 from ..actions.flip_gate import FlipGated
 from ..terminal import inline, say, say_table, simulated_mark
 from .numbers import count, number
 
-HEAD = ("", "metric", "may fall by", "e-value for it", "accepts at", "e-value against", "refuses at")
+MARGIN = "may fall by"
+HEAD = ("", "metric", MARGIN, "e-value for it", "accepts at", "e-value against", "refuses at")
 EVIDENCE = "the highest so far, which counts: by chance x is reached at most once in x times, however often one looks"
 
 
-def say_flips(gated: FlipGated) -> None:
-    """Print how far a queue has come, or what it decided."""
+def say_flips(gated: FlipGated, *, there: str = "") -> None:
+    """Print how far a queue has come, or what it decided.
+
+    Args:
+        gated: The queue.
+        there: The option with which a command finds the workspace; empty where it needs none.
+    """
     about, decision = gated.about, gated.decision
     by = (f" with {inline(about['model'])}" if about["model"] else "") + simulated_mark(about["simulated"])
     say(f"{inline(about['before'])} -> {inline(about['after'])} on {inline(about['data'])}{by}")
@@ -25,9 +31,14 @@ def say_flips(gated: FlipGated) -> None:
         say(f"  note: {note}")
     if decision.unused:
         say(f"  note: {count(decision.unused)} labels are not used, as other rows were drawn after a correction")
+    if not gated.question and gated.answer is None and not decision.labels:
+        say("  note: people are asked in general words; --ask TEXT asks in yours, until the first label")
     say(f"\n{gated.outcome.upper()}: {inline(gated.reason)}")
+    if gated.wins is not None:
+        _say_wins(gated, gated.wins)
     claims = [("target", decision.target), *(("guard", guard) for guard in decision.guards)]
-    say_table(HEAD, [_cells(*claim) for claim in claims], left=2)
+    head = [*HEAD] if decision.guards else [name for name in HEAD if name != MARGIN]
+    say_table(head, [_cells(*claim, margins=bool(decision.guards)) for claim in claims], left=2)
     say(f"  {EVIDENCE}")
     skipped = f", {count(decision.skipped)} skipped" if decision.skipped else ""
     taken = f"; {count(decision.holdout_labels)} of the holdout were taken in" if decision.holdout_labels else ""
@@ -35,14 +46,33 @@ def say_flips(gated: FlipGated) -> None:
     say(f"  look {gated.look.number} at these rows: alpha {number(gated.look.alpha, 4)}; about {decision.estimand}")
     say(f"run {gated.run_id}")
     if gated.answer is None:
-        if decision.left is not None and decision.left.hopeless:
-            say(f"  {count(decision.left.most)} rows that can tell are left; they will hardly decide it")
-        elif decision.left is not None:
-            say(f"  labels likely left: {decision.left}, by what was labelled so far and what prompts usually do")
-        say(f"Label:  judgewright label {gated.run_id}\nThen run this command again.")
+        _say_left(decision)
+        say(f"Label:  judgewright label {gated.run_id}{there}\nThen run this command again.")
 
 
-def _cells(role: str, claim: ClaimState) -> tuple[str, ...]:
-    margin = number(claim.margin) if role == "guard" else ""
+def _say_wins(gated: FlipGated, wins: FlipWins) -> None:
+    """Say how many flips each side won; they tell the direction, and no size that a stop could not have flattered."""
+    before, after = inline(gated.about["before"]), inline(gated.about["after"])
+    flips = f"of {count(wins.before + wins.after)} labelled flips {count(wins.after)} went to {after}"
+    say(f"  {flips}, {count(wins.before)} to {before}")
+    if gated.outcome != "undecided":
+        say("  (labelling stops once it is decided, which flatters the winner: of all flips it may win fewer)")
+
+
+def _say_left(decision: FlipDecision) -> None:
+    left = decision.left
+    if left is None:
+        return
+    if left.hopeless:
+        usual = "" if decision.labels else ", if it wins no more of them than prompts usually do"
+        say(f"  {count(left.most)} rows that can tell are left; they will hardly decide it{usual}")
+    elif decision.labels:
+        say(f"  labels likely left: about {left}, by what was labelled so far and what prompts usually do")
+    else:
+        say(f"  labels likely needed: about {left}, by what prompts usually do")
+
+
+def _cells(role: str, claim: ClaimState, *, margins: bool) -> tuple[str, ...]:
+    margin = (number(claim.margin) if role == "guard" else "",) if margins else ()
     values = (min(claim.e_value, 1e6), claim.needed, min(claim.e_against, 1e6), claim.needed_against)
-    return role, claim.metric, margin, *(f"{value:,.1f}" for value in values)
+    return role, claim.metric, *margin, *(f"{value:,.1f}" for value in values)

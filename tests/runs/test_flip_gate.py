@@ -107,6 +107,17 @@ def test_two_prompts_are_decided_by_the_labels_of_some_flips(place: Workspace, t
     assert done["decision"]["accepted"]
     assert done["evidence"]["labels"] == count
     assert ask(place, texts, code=0) == done
+    asked = (
+        "gate",
+        "groundedness",
+        texts / "better.yaml",
+        texts / "pool.jsonl",
+        "--unlabelled",
+        "--model",
+        "simulated",
+    )
+    said = invoke(place, *asked, "--target", "accuracy").stdout
+    assert f"Next:  name {texts / 'better.yaml'} wherever a command takes a judge" in said
     with Workspace(place.root) as workspace:
         ledger = HoldoutLedger(workspace.database)
         assert [one.outcome for one in ledger.history().records] == ["accepted"]
@@ -294,6 +305,6 @@ def test_people_read_how_many_rows_flip_and_what_to_do_next(place: Workspace, te
     found = invoke(place, *asked, "--unlabelled", "--target", "precision", "--guard", "recall=0.1")
     assert found.exit_code == 1
     assert "of them flip" in found.stdout
-    assert re.search(r"labels likely left: \d+( to \d+| or more), by what was labelled", found.stdout)
+    assert re.search(r"labels likely needed: about \d+( to \d+)?, by what prompts usually do", found.stdout)
     assert "e-value for it" in found.stdout
     assert found.stdout.rstrip().endswith("Then run this command again.")

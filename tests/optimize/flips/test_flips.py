@@ -206,6 +206,28 @@ def test_the_same_labels_come_to_the_same_whatever_the_order_of_rows_and_calls(t
 
 
 @pytest.mark.parametrize("estimand", ["groups", "pool"])
+def test_rows_with_the_same_texts_are_asked_about_once_and_count_as_if_each_had_been(estimand: Estimand) -> None:
+    """The evidence is that of two rows with the same label, the number of labels is not."""
+    apart, labels = pool(400, wins=0.7, flips=0.3, size=4)
+    apart = replace(apart, estimand=estimand)
+    earlier = {row.id: rows[0].id for rows in zip(apart.rows[::4], apart.rows[2::4], strict=True) for row in rows[1:]}
+    together = replace(apart, rows=tuple(replace(row, same_as=earlier.get(row.id, "")) for row in apart.rows))
+    said = {row.id: float(labels[int(earlier.get(row.id, row.id))]) for row in apart.rows}
+    queue, asked, each = FlipQueue(together), list[GivenLabel](), list[GivenLabel]()
+    while (draw := queue.next(asked)) is not None and len(asked) < 30:
+        assert draw.row_id not in earlier
+        asked.append(GivenLabel(draw.row_id, said[draw.row_id]))
+        each += [GivenLabel(row, said[row]) for row in said if earlier.get(row, row) == draw.row_id]
+        one, two = queue.decide(asked), FlipQueue(apart).decide(each)
+        assert one.target == two.target
+        assert one.labels == len(asked)
+    assert len(each) > len(asked)
+    wins = queue.wins(asked)
+    assert wins.before + wins.after >= len(asked)
+    assert FlipDesign.from_json(json.loads(json.dumps(together.to_json()))) == together
+
+
+@pytest.mark.parametrize("estimand", ["groups", "pool"])
 def test_labels_that_are_skipped_never_help(estimand: Estimand) -> None:
     """Skipping all of them accepts nothing; a claim's evidence is never more than with the label."""
     design, labels = pool(600, wins=0.9)
