@@ -126,6 +126,11 @@ class LabelSession:
         self._drawn = self._next_for_second() if self.is_second else self._queue.next(self._given())
         return None if self._drawn is None else self._rows[self._drawn.row_id]
 
+    def had_same_texts(self, row: Row) -> bool:
+        """Whether this annotator has answered another row with the same texts; as of the last `next`."""
+        key = self._keys[row.id]
+        return any(record.row_key == key and record.row_id != row.id for record in self._own())
+
     def label(self, grade: float, *, seconds: float) -> bool:
         """Keep a label of the row that `next` returned; False where another window was quicker."""
         return self._append("label", grade, "", seconds)

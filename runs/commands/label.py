@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import shlex
 import sys
 import time
 from collections.abc import Mapping
@@ -38,17 +39,16 @@ from ..actions.verdict_pairs import read_verdicts
 from ..config.options import RowOptions
 from ..reports.label_screen import REASONS, AnswerKeys, row_lines
 from ..store.workspace import Workspace
-from ..terminal import has_screen, say, say_json
+from ..terminal import has_screen, inline, say, say_json
 from .help import Command
 from .label_keys import END, HAS_KEYS, Answers, KeyAnswers, LineAnswers
-from .options import json_option, options_of, writes_workspace
+from .options import elsewhere, json_option, options_of, writes_workspace
 
 EXAMPLES = """\
 Example:  judgewright label --rows rows.jsonl --ask "Is every statement supported by the source?"
 Next:     judgewright label --rows more.jsonl --next 40   (rows that tell most about what the last run left open)
 Go on:    judgewright label latest
 """
-DEFAULT_QUESTION = "What should a judge say of this row?"
 UNDO, SKIP = "u", "s"
 INTERRUPTED = 3
 """The exit code of a command that Ctrl-C ended."""
@@ -108,11 +108,14 @@ def label(queue: str | None, options: LabelOptions, reading: RowOptions, workspa
     elif not workspace.exists:
         raise InputError(f"there is no workspace at {workspace.place}", hint="give --workspace, or --rows FILE")
     annotator = options.annotator or _login()
+    on_screen = HAS_KEYS and not as_json and has_screen()
+    if on_screen:
+        say("reading the queue...", to_stderr=True)
     session = LabelSession(workspace, str(queue), annotator)
     keys = AnswerKeys.of(session.config.label_scale)
     done = stopped = False
     try:
-        if HAS_KEYS and keys.grades and not as_json and has_screen():
+        if on_screen and keys.grades:
             with KeyAnswers() as answers:
                 done = _ask(session, keys, answers)
         else:
@@ -123,7 +126,7 @@ def label(queue: str | None, options: LabelOptions, reading: RowOptions, workspa
     finally:
         session.end(done=done)
         named = f" --annotator {options.annotator}" if options.annotator else ""
-        _say_end(session, done=done, named=named, as_json=as_json)
+        _say_end(session, done=done, named=named, there=elsewhere(workspace.place), as_json=as_json)
     if stopped:
         sys.exit(INTERRUPTED)
 
@@ -185,14 +188,16 @@ def read_share(text: str) -> float:
 
 def _ask(session: LabelSession, keys: AnswerKeys, answers: Answers) -> bool:
     """Ask about row after row; return whether nothing is left, rather than that the annotator left."""
-    note, before, order = "", None, reading_order(session.rows)
+    note, before, shown, order = "", None, None, reading_order(session.rows)
     while (row := session.next()) is not None:
         began = time.monotonic()
-        question = session.config.question or DEFAULT_QUESTION
+        question = session.config.question or keys.question()
         foot = [question, *keys.legend(), f"{SKIP} skip   {UNDO} undo   {END} quit"]
-        head = _progress_line(session.progress()) + (f", {note}" if note else "")
+        notes = [note, "the same texts as a row labelled before" if session.had_same_texts(row) else ""]
+        head = ", ".join(filter(None, (_progress_line(session.progress()), *notes)))
+        # A row that is shown once more is still compared with the one before it.
+        before, shown = (before, row) if shown is None or shown.id == row.id else (shown, row)
         answers.show(head, row_lines(row, order, width=answers.width, before=before), foot)
-        before = row
         answer = _answer(keys, answers)
         seconds = round(time.monotonic() - began, 1)
         note = ""
@@ -222,19 +227,19 @@ def _answer(keys: AnswerKeys, answers: Answers) -> float | str:
             return grade
         if text in (UNDO, END) or text == SKIP or text.startswith(f"{SKIP} "):
             return text
-        answers.refuse(text)
+        answers.refuse(text, f"{keys.listed()}, {SKIP} to skip, {UNDO} to undo, {END} to leave")
 
 
 def _skip_reason(typed: str, answers: Answers) -> str:
     """Return why a row is skipped; empty to label it after all."""
     if typed:
         return REASONS.get(typed, typed)
-    listed = "   ".join(f"{key} {reason}" for key, reason in REASONS.items())
-    line = answers.read_reason(f"Why? {listed}, or your words; Enter goes back: ")
-    return REASONS.get(line, line)
+    listed = "  ".join(f"{key} {reason}" for key, reason in REASONS.items())
+    line = answers.read_reason(f"Why? {listed}\nor your words; Enter goes back: ")
+    return "" if line == END else REASONS.get(line, line)
 
 
-def _say_end(session: LabelSession, *, done: bool, named: str, as_json: bool) -> None:
+def _say_end(session: LabelSession, *, done: bool, named: str, there: str, as_json: bool) -> None:
     progress = session.progress()
     if as_json:
         say_json({"queue": session.run_id, **asdict(progress), "done": done})
@@ -243,11 +248,15 @@ def _say_end(session: LabelSession, *, done: bool, named: str, as_json: bool) ->
     if not done:
         if session.config.design.get("kind") == FLIPS:
             say("It ends by itself once the labels decide.")
-        say(f"Go on with:  judgewright label {session.run_id}{named}")
+        say(f"Go on with:  judgewright label {session.run_id}{named}{there}")
         return
+    design = session.config.design
     if session.is_second:
         say("Nothing is left for the second annotator until the first has labelled more.")
-    elif session.config.design.get("kind") == FLIPS:
-        say("That is enough: the gate can decide. Run its command (`judgewright gate ... --unlabelled`) again.")
+    elif design.get("kind") == FLIPS:
+        # The words are stored, not the command: a workspace from somebody else names no other command to copy.
+        words = shlex.join(design.get("command", ())) or "... --unlabelled"
+        say(f"That is enough: the gate can decide. Run its command again:\n  judgewright gate {inline(words)}{there}")
     else:
-        say(f"Nothing is left to label.\nWrite them:  judgewright data labels {session.run_id} --out labelled.jsonl")
+        say("Nothing is left to label.")
+        say(f"Write them:  judgewright data labels {session.run_id} --out labelled.jsonl{there}")

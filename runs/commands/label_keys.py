@@ -47,8 +47,8 @@ class Answers(Protocol):
         """Return the key of a reason, or a line of text."""
         ...
 
-    def refuse(self, typed: str) -> None:
-        """Say that this was no answer."""
+    def refuse(self, typed: str, answers: str) -> None:
+        """Say that this was no answer, and which there are."""
         ...
 
 
@@ -72,10 +72,10 @@ class LineAnswers:
         line = sys.stdin.readline()
         return line.strip() if line else END
 
-    def refuse(self, typed: str) -> None:
+    def refuse(self, typed: str, answers: str) -> None:
         """See `Answers.refuse`."""
         if typed:
-            say(f"{typed!r} is none of the answers", to_stderr=self._to_stderr)
+            say(f"{typed!r} is none of the answers: {answers}", to_stderr=self._to_stderr)
 
     def read_reason(self, prompt: str) -> str:
         """See `Answers.read_reason`."""
@@ -147,9 +147,9 @@ class KeyAnswers:
         finally:
             tty.setcbreak(sys.stdin)
 
-    def refuse(self, typed: str) -> None:
-        """See `Answers.refuse`."""
-        sys.stdout.write("\a")
+    def refuse(self, typed: str, answers: str) -> None:
+        """See `Answers.refuse`; whatever is written next is written over it."""
+        sys.stdout.write(f"\akeys: {answers}\r")
         sys.stdout.flush()
 
     def _draw(self) -> None:

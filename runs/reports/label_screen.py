@@ -72,6 +72,21 @@ class AnswerKeys:
             return named or [f"{scale.low} (least) to {scale.high} (most)"]
         return ["a number from 0 to 1, then Enter"]
 
+    def question(self) -> str:
+        """Return what is asked where nobody said it in words of their own."""
+        if self.scale.kind == "binary":
+            return "Should a judge say yes or no to this row?"
+        if self.scale.kind == "choice":
+            return "Which of these should a judge choose for this row?"
+        return "Which grade should a judge give this row?"
+
+    def listed(self) -> str:
+        """Return the keys for grades, in a few words."""
+        if not self.grades:
+            return "a number of the scale and Enter"
+        keys = list(self.grades)
+        return ", ".join(keys) if self.scale.kind == "binary" else f"{keys[0]} to {keys[-1]}"
+
 
 def row_lines(row: Row, order: Sequence[str], *, width: int, before: Row | None = None) -> list[str]:
     """Return a row's texts as lines, each under its name.

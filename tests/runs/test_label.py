@@ -223,6 +223,29 @@ def test_a_long_row_has_pages_and_what_is_asked_stands_below_each(folder: Path) 
     assert terminal.close() == 0
 
 
+def test_a_key_that_means_nothing_says_which_do_and_a_row_that_stays_is_no_new_one(
+    folder: Path, terminal: Terminal
+) -> None:
+    """Undo with nothing to undo shows the row as it was; q at the reason for a skip goes back."""
+    assert "reading the queue..." in terminal.until("0 labelled")
+    terminal.until("q quit")
+    terminal.type("x")
+    terminal.until("keys: y, n, s to skip, u to undo, q to leave")
+    terminal.type("u")
+    terminal.until("there is nothing to take back")
+    assert "the same as before" not in terminal.until("q quit")
+    terminal.type("s")
+    prompt = terminal.until("goes back: ")
+    assert all(len(line) < 80 for line in prompt.splitlines())
+    terminal.type("q\n")
+    terminal.until("0 labelled")
+    assert "the same as before" not in terminal.until("q quit")
+    assert labels_in(folder) == []
+    terminal.type("q")
+    terminal.until("Go on with")
+    assert terminal.close() == 0
+
+
 def test_a_source_that_was_just_read_is_said_to_be_the_same(folder: Path) -> None:
     """Rows of one document follow each other in a queue of flips, and nobody reads it twice."""
     row = {"source": "The guild built it.", "statement": "The guild built it in a year."}
