@@ -251,7 +251,7 @@ def accept_hunks(
     config = run.config
     environment.require_named(config.model, who=f"run {run.run_id}")
     require_same_models(run, environment)
-    known = [info for info in list_runs(workspace.database) if info.kind == HUNKS]
+    known = list_runs(workspace.database, HUNKS)
     choices = [info.run_id for info in known if info.config["question"]["of"] == run_id]
     model = GateModel(
         options=replace(config, budget=budget or config.budget),

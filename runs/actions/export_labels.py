@@ -93,7 +93,7 @@ def read_queues(workspace: Workspace, names: Sequence[str]) -> list[LabelledQueu
     database = workspace.database
     ids = [find_run(database, name, kind=KIND) for name in names]
     if not names:
-        ids = [run.run_id for run in list_runs(database) if run.kind == KIND]
+        ids = [run.run_id for run in list_runs(database, KIND)]
     if not ids:
         raise InputError("nobody labelled anything here", hint="`judgewright label --rows FILE` begins")
     store, queues = LabelStore(database), list[LabelledQueue]()

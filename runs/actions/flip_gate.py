@@ -368,8 +368,8 @@ def flip_progress(workspace: Workspace, run_id: str) -> FlipGated:
 
 def find_flips(workspace: Workspace, question: Mapping[str, Any]) -> str | None:  # Any: JSON
     """Return the run that asks a question already."""
-    for info in reversed(list_runs(workspace.database) if workspace.exists else ()):
-        if info.kind == KIND and info.config["design"].get("question") == question:
+    for info in reversed(list_runs(workspace.database, KIND) if workspace.exists else ()):
+        if info.config["design"].get("question") == question:
             return info.run_id
     return None
 

@@ -24,7 +24,7 @@ from ...judges import (
     Verdict,
 )
 from ...optimize import Decision, Objective, decide
-from ...optimize.events import DecisionRecord, GateAnswered, read_as, write_event
+from ...optimize.events import DecisionRecord, GateAnswered, GateDecided, read_as, write_event
 from ...optimize.holdout.gate import MIN_COVERAGE
 from ...optimize.holdout.ledger import Look
 from ...optimize.holdout.projection import MOST_TIMES
@@ -42,6 +42,8 @@ OF_HOLDOUT = DEFAULT_SHARES[2] / 100
 """Share of new rows that a split sends to the holdout."""
 HUNKS = "hunks"
 """The kind of a run that decides about some hunks of another run's diff."""
+_DECIDING = ("optimize", "gate", "recheck", "queue", HUNKS)
+"""Kinds of runs in which the gate may have decided about a prompt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,7 +239,7 @@ def answer_once(
         answer: Called with the run's id.
     """
     workspace.database.claim(f"question {hash_question(config['question'])}")
-    known = [info for info in list_runs(workspace.database) if info.kind == kind]
+    known = list_runs(workspace.database, kind)
     last = next((info for info in reversed(known) if info.config["question"] == config["question"]), None)
     events = RunJournal(workspace.database, last.run_id).events() if last else ()
     before = next((read_as(GateAnswered, event.payload) for event in events if event.kind == GATED), None)
@@ -276,9 +278,8 @@ class GatedOn:
 
 def decisions_about(workspace: Workspace, prompt: JudgePrompt) -> Iterator[GatedOn]:
     """Yield every decision of the gate about a version of a judge, oldest run first."""
-    for info in list_runs(workspace.database) if workspace.exists else ():
-        if info.kind not in ("optimize", "gate", "recheck", "queue", HUNKS):
-            continue
+    decided = (GateDecided.kind, GATED)
+    for info in list_runs(workspace.database, *_DECIDING, events=decided) if workspace.exists else ():
         run = read_run(workspace, info.run_id, uncounted)
         if info.kind == "optimize":
             version = run.best.version if run.best else None

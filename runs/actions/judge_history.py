@@ -141,7 +141,7 @@ def _require_expected(what: str, now: str, expected: str | None) -> None:
 def _runs_about(workspace: Workspace, name: str) -> dict[str, RunSummary]:
     """Return the benchmarks and optimizations of a judge by id, oldest first."""
     runs: dict[str, RunSummary] = {}
-    for info in list_runs(workspace.database) if workspace.exists else ():
+    for info in list_runs(workspace.database, "bench", "optimize") if workspace.exists else ():
         if info.kind == "bench" and info.config.get("judge") == name:
             runs[info.run_id] = read_run(workspace, info.run_id, uncounted)
         elif info.kind == "optimize":

@@ -83,9 +83,7 @@ def _from_runs(workspace: Workspace, name: str) -> tuple[dict[str, JudgePrompt],
     """Return the prompts that runs began with, and those they found, by version."""
     starts: dict[str, JudgePrompt] = {}
     found: dict[str, _Found] = {}
-    for info in list_runs(workspace.database) if workspace.exists else ():
-        if info.kind != "optimize":
-            continue
+    for info in list_runs(workspace.database, "optimize") if workspace.exists else ():
         before = RunConfig.from_json(info.config).judge
         if before.name != name:
             continue

@@ -69,9 +69,8 @@ def find_run_to_label_for(workspace: Workspace, name: str | None) -> RunSummary 
     """
     if name is not None:
         return read_run(workspace, name)
-    runs = list_runs(workspace.database) if workspace.exists else []
-    deciding = [info.run_id for info in runs if info.kind in ("optimize", "gate", "recheck")]
-    return read_run(workspace, deciding[-1]) if deciding else None
+    deciding = list_runs(workspace.database, "optimize", "gate", "recheck") if workspace.exists else ()
+    return read_run(workspace, deciding[-1].run_id) if deciding else None
 
 
 def open_question(run: RunSummary | None) -> OpenQuestion:

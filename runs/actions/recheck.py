@@ -77,9 +77,7 @@ def recheck(workspace: Workspace, prompt: JudgePrompt, model: GateModel) -> Gate
 
 
 def _last_accept(workspace: Workspace, prompt: JudgePrompt) -> _Past:
-    for info in reversed(list_runs(workspace.database) if workspace.exists else ()):
-        if info.kind not in ("optimize", "gate", HUNKS):
-            continue
+    for info in reversed(list_runs(workspace.database, "optimize", "gate", HUNKS) if workspace.exists else ()):
         run = read_run(workspace, info.run_id)
         if info.kind == "optimize":
             version = run.best.version if run.best else None

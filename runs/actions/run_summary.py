@@ -200,7 +200,7 @@ class RunSummary:
         """Whether no search was asked for: such a run ends with its benchmark, its slice and its loss."""
         return self.record.kind == "optimize" and self.record.config.get("steps") == 0
 
-    @property
+    @cached_property
     def before(self) -> JudgePrompt:
         """The prompt that the run began with."""
         return self.config.judge

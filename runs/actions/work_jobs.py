@@ -166,8 +166,8 @@ def _run_of(queue: JobQueue, job: Job) -> str | None:
     if (job.run_id is not None and kind == "optimize") or job.pid is None or not workspace.exists:
         return job.run_id
     with workspace:
-        runs = list_runs(workspace.database)
-    mine = [run for run in runs if run.kind == kind and run.pid == job.pid and run.created >= (job.started or "")]
+        runs = list_runs(workspace.database, kind)
+    mine = [run for run in runs if run.pid == job.pid and run.created >= (job.started or "")]
     return mine[-1].run_id if mine else None
 
 

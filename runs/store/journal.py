@@ -11,7 +11,7 @@ import json
 import os
 import secrets
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -129,9 +129,20 @@ def writing_run(database: Database, holder: Holder) -> str:
     return f"run {rows[0][0]} ({rows[0][1]}), {holder}" if rows else str(holder)
 
 
-def list_runs(database: Database) -> tuple[RunRecord, ...]:
-    """Return every run in the order they were created."""
-    return tuple(_run(row) for row in database.read(f"{_SELECT} ORDER BY seq"))
+def list_runs(database: Database, *kinds: str, events: Collection[str] = ()) -> tuple[RunRecord, ...]:
+    """Return every run in the order they were created.
+
+    Args:
+        database: Where they are.
+        kinds: Only runs of these kinds. To read all takes a while where a queue holds the ids of many rows.
+        events: Only runs that have written an event of one of these kinds.
+    """
+    wanted = [f"kind IN ({', '.join('?' * len(kinds))})"] if kinds else []
+    if events:
+        its = f"event.run_id = run.run_id AND event.kind IN ({', '.join('?' * len(events))})"
+        wanted.append(f"EXISTS (SELECT 1 FROM event WHERE {its})")  # noqa: S608 - question marks only
+    where = f" WHERE {' AND '.join(wanted)}" if wanted else ""
+    return tuple(_run(row) for row in database.read(f"{_SELECT}{where} ORDER BY seq", (*kinds, *events)))
 
 
 @contextmanager

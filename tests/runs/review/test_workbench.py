@@ -1,10 +1,12 @@
 """Benchmarks, comparisons, judges and labels in the browser: true to the record, inert, sealed, entered once."""
 
 import asyncio
+import contextlib
 import json
 import math
 import re
 import shutil
+import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -306,6 +308,18 @@ def test_a_version_is_labelled_made_current_and_the_way_leads_back(writer: TestC
         assert post(writer, f"{where}/label", version=new, label=bad, verb="put")[0] == 404
     for spec in ("x.yaml", "../../etc", "zzzz", ""):
         assert post(writer, f"{where}/use", version=spec, expected=old)[0] == 404
+
+
+def test_a_judge_is_shown_without_reading_calls_or_queues(writer: TestClient, bench_own: Workbench) -> None:
+    """Both grow with the rows, and the page says nothing of either: it is the same where neither can be read."""
+    before = at(writer, "/judges/groundedness", bench_own)
+    with contextlib.closing(sqlite3.connect(bench_own.root / ".judgewright" / "judgewright.db")) as database:
+        database.execute("PRAGMA foreign_keys = OFF")
+        database.execute("ALTER TABLE attempt RENAME TO gone")
+        assert database.execute("UPDATE run SET config_json = 'cut off' WHERE kind = 'queue'").rowcount
+        database.commit()
+    assert at(writer, "/judges/groundedness", bench_own) == before
+    assert writer.get(f"/runs/{bench_own.before}").status_code != 200, "the page of a run needs its calls"
 
 
 def test_a_benchmark_whose_file_changed_keeps_its_figures(writer: TestClient, bench_own: Workbench) -> None:
