@@ -165,6 +165,8 @@ def _figures(runs: Iterable[RunSummary]) -> dict[str, list[Figures]]:
                 _add(found, run.before.version, run, run.benchmark, f"{data}, open rows")
             if run.closing is not None and run.closing.after is not None and run.after is not None:
                 which = "all rows" if run.closing.includes_sealed_rows else "open rows"
+                if run.new_rule is not None:
+                    which += f", at threshold {run.new_rule.threshold:g}"
                 _add(found, run.after.version, run, run.closing.after.pooled, f"{data}, {which}")
     return {version: figures[::-1] for version, figures in found.items()}
 

@@ -89,7 +89,7 @@ def _from_runs(workspace: Workspace, name: str) -> tuple[dict[str, JudgePrompt],
             continue
         starts.setdefault(before.version, before)
         run = read_run(workspace, info.run_id, uncounted)
-        if run.after is None:
+        if run.after is None or not run.words_differ:
             continue
         version = run.after.version
         if version not in found:

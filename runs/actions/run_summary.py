@@ -211,6 +211,11 @@ class RunSummary:
         return None if self.best is None else self.best.judge
 
     @property
+    def words_differ(self) -> bool:
+        """Whether the best candidate is another text, and not the first prompt with a threshold of its own."""
+        return self.after is not None and self.after.version != self.before.version
+
+    @property
     def new_rule(self) -> DecisionRule | None:
         """The rule of its own that decides for the best candidate; None where the run's rule does."""
         return None if self.best is None or self.best.rule is None else DecisionRule.from_json(self.best.rule)

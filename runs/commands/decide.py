@@ -40,7 +40,7 @@ def diff(run: str, workspace: Workspace, as_json: bool) -> None:
         decided = write_part(decision)
         say_json({"prompt": versions, "diff": text, "hunks": hunks, "unsplit": unsplit, "decision": decided})
         return
-    say_prompt_diff(before, after)
+    say_prompt_diff(summary)
     if unsplit:
         say(f"\nIt cannot be adopted in parts: {unsplit}")
     if hunks:

@@ -73,7 +73,7 @@ def say_end(result: RunResult) -> None:
     from ..reports.run_report import describe_cost, say_prompt_diff
 
     body = result.to_json()
-    say_prompt_diff(result.outcome.before, result.outcome.after)
+    say_prompt_diff(result.run)
     cost = price(body["cost"])
     say(f"\nRun {result.run_id}: {body['calls']} calls, {body['recorded']} cached, {cost}")
     say(f"  cost including resumes: {describe_cost(result.run.cost)}")

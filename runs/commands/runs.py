@@ -93,7 +93,7 @@ def show(run: str, workspace: Workspace, as_json: bool) -> None:
             say_event(event)
     say_course(summary)
     if summary.decision is not None:
-        say_prompt_diff(summary.before, summary.after)
+        say_prompt_diff(summary)
     say(f"\n{calls.done} calls answered, {calls.attempts} attempts, {calls.failed} given up")
     if calls.in_doubt:
         handed_over = record.config.get("via", "live") != "live"

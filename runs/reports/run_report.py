@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...judges import JudgePrompt
 from ...optimize.events import Json, StepTaken
 from ...optimize.word_diff import diff_prompts
 from ..actions.flips import Flip
@@ -55,13 +54,28 @@ def _cells(cells: Mapping[str, int], no: str, yes: str) -> tuple[str, str]:
     return shown[0], shown[1]
 
 
-def say_prompt_diff(before: JudgePrompt, after: JudgePrompt | None) -> None:
-    """Print the diff between a run's first prompt and its best candidate, word by word."""
+def say_prompt_diff(run: RunSummary) -> None:
+    """Print the diff between a run's first prompt and its best candidate, word by word, and what else decides now."""
+    before, after = run.before, run.after
     if after is None:
         say("\nNo diff: no candidate beat the prompt on validation.")
         return
-    say(f"\nThe diff, {before.name}@{before.version} -> {after.version}")
-    say_word_diff(diff_prompts(before, after))
+    if run.words_differ:
+        say(f"\nThe diff, {before.name}@{before.version} -> {after.version}")
+        say_word_diff(diff_prompts(before, after))
+    if threshold := describe_new_threshold(run):
+        say(f"\n{threshold[0].upper()}{threshold[1:]}.")
+
+
+def describe_new_threshold(run: RunSummary) -> str:
+    """Say from which grade on the best candidate's yes begins, where a threshold of its own decides; else nothing."""
+    if run.new_rule is None:
+        return ""
+    rule = run.config.decision_rule
+    old = run.before.scale.threshold if rule is None else rule.threshold
+    new = run.new_rule.threshold
+    moved = f"the threshold goes from {old:g} to {new:g}, so that yes begins at a score of {new:g}"
+    return moved if run.words_differ else f"no word of {run.before.name}@{run.before.version} changes: {moved}"
 
 
 def say_flip(flip: Flip) -> None:

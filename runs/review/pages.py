@@ -10,6 +10,7 @@ from ...optimize.events import JudgeMeasured
 from ...optimize.word_diff import diff_prompts
 from ..actions.row_pages import flip_of
 from ..actions.run_summary import RunSummary, read_optimization
+from ..reports.run_report import describe_new_threshold
 from .app_state import AppState
 from .bench_pages import bench
 from .evidence import AFTER_THE_VERDICT, IN_ORDER, MEASURED, parts_of, shown_in_parts
@@ -53,6 +54,7 @@ def _render_review(state: AppState, summary: RunSummary) -> str:
         verdict=in_part.decision if in_part else summary.decided,
         hunks=hunks,
         unsplit=why,
+        threshold=describe_new_threshold(summary),
         whole=diff_prompts(summary.before, summary.after) if summary.after else (),
         looks=state.looks(summary),
         evidence=[parts[name] for name in AFTER_THE_VERDICT if parts[name].there],

@@ -91,6 +91,16 @@ def test_a_version_composed_of_hunks_says_which_run_gated_it(place: Workspace) -
     assert node.created is not None
 
 
+def test_a_run_that_moved_the_threshold_alone_found_no_version(place: Workspace) -> None:
+    """The version stays that of the run which wrote it, and its new threshold stands with the figures."""
+    child = PROMPT.edited(criteria="better")
+    first = found_by_run(place, PROMPT, child, "accepted")
+    place.registry.keep(JudgePrompt(**{**_fields(child), "parent": PROMPT.version}))
+    found_by_run(place, child, child, "undecided")
+    node = by_version(lineage(place, "groundedness"))[child.version]
+    assert (node.runs, node.outcome, node.parent) == ((first,), "accepted", PROMPT.version)
+
+
 def test_a_prompt_that_only_a_run_knows_has_a_tree(place: Workspace) -> None:
     """A judge read from a file is on no shelf; its run still tells where its proposal came from."""
     own = JudgePrompt(**{**_fields(PROMPT), "name": "mine"})
