@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from starlette.requests import Request
@@ -12,7 +13,6 @@ from ..actions.export import export_context, tool_entry
 from ..config.tools_file import EXAMPLE, hide_password
 from ..exports import TARGETS, ExportContext, Refused, Target, pack_export
 from ..store.jobs import Job
-from ..store.journal import list_runs
 from .app_state import AppState
 from .forms import field_of
 from .job_pages import handed_over
@@ -49,7 +49,7 @@ def tool(state: AppState, request: Request) -> Response:
             loads=target.check is not None and bool(entry.program or not target.requires),
             registry=hide_password(entry.registry) if entry.registry and target.push else "",
             tools_file=str(state.environment.tools),
-            example=EXAMPLE.replace("mlflow", target.name),
+            example=_example(target),
             last=_last_jobs(state, context, target),
             **shown,
         )
@@ -91,7 +91,7 @@ def push(state: AppState, request: Request) -> Response:
 def _context(state: AppState, request: Request) -> ExportContext:
     name, version = name_of(request), version_of(request.path_params["version"])
     prompt = state.workspace.registry.get(f"{name}@{version}")
-    runs = list_runs(state.workspace.database) if state.workspace.exists else ()
+    runs = state.records()
     # Where it was gated stands in the runs; they are all read only when one of them has something new.
     stamp = (name, version, len(runs), max((run.updated for run in runs), default=""))
     return state.exports.get(stamp, lambda: export_context(state.workspace, prompt))
@@ -110,6 +110,12 @@ def _registry(state: AppState, target: Target) -> str:
     if target.push is None or not entry.registry:
         raise InputError(f"no registry is named for {target.tool}", hint=f"in {state.environment.tools}: {EXAMPLE}")
     return hide_password(entry.registry)
+
+
+def _example(target: Target) -> str:
+    """Return a line of tools.yaml for a tool, without a registry where it has none."""
+    line = EXAMPLE.replace("mlflow", target.name)
+    return line if target.push else re.sub(r", push: [^}]+", "", line)
 
 
 def _queue(state: AppState, context: ExportContext, target: Target, title: str, flags: list[str]) -> Response:

@@ -50,7 +50,7 @@ def open_templates(sections: Sequence[tuple[str, str]] = ()) -> Environment:
         "moment": numbers.moment,
         "count": numbers.count,
         "percent": numbers.percent,
-        "price": numbers.price,
+        "price": lambda dollars: "$0" if dollars == 0 else numbers.price(dollars),
         "metrics": ordered_metrics,
         "plain": lambda value: f"{value:g}",
         "exact": Exact,

@@ -17,6 +17,7 @@ from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.review import Exact, open_templates
 from judgewright.runs.store import CallStore, RunConfig, RunJournal, Workspace, create_run, list_runs, set_state
 
+from ..run_command import run
 from .conftest import ATTACK, GOOD, Made, retold, visit
 
 PARTS = ("facts", "benchmark", "slice", "loss", "steps", "gate", "threshold", "closing", "flips")
@@ -112,8 +113,8 @@ def test_the_run_is_told_from_its_journal(page: TestClient, made: Made) -> None:
     assert events["loss"]["expression"] in text
     assert events["started"]["objective"]["read_as"] in text
     assert events["step"]["gradient"] in text
-    assert f"{calls.done:,} answered in {calls.attempts:,} attempts" in text
-    assert f"{calls.tokens:,} tokens" in text
+    assert calls.attempts == calls.done
+    assert f"{calls.done:,} answered; {calls.tokens:,} tokens" in text
     assert "SIMULATED" in text
     assert f"look {events['decision']['look']} at this holdout" in text
 
@@ -303,6 +304,26 @@ def test_what_the_gate_did_not_accept_is_not_offered_whole(own: Made, outcome: s
     assert f"The gate {said} all hunks together" in refused
     assert "Untick at least one" in refused
     assert f"{outcome.capitalize()} by the gate" in refused
+
+
+def test_a_threshold_alone_is_told_as_what_changes(own: Made, capsys: pytest.CaptureFixture[str]) -> None:
+    """No word of the prompt changes, so there is no diff to show: page and terminal say from where on yes begins."""
+    with Workspace(own.root) as place:
+        before = read_run(place, own.run_id).before
+    rule = {"threshold": 1.0, "calibration": None}
+    best = {"version": before.version, "prompt": before.to_yaml(), "rule": rule}
+    told = retold(own, config={}, events={"survivor": best, "hunks": {"hunks": []}})
+    said = "o word of groundedness@134907a0740b changes: the threshold goes from 2 to 1"
+    with visit(own.root) as page:
+        shown = at(page, "/runs/{run}", told)
+    assert said in shown
+    assert f"→ <code>{before.version}" not in shown
+    assert "Accept the threshold" in shown
+    assert "No hunks to choose from" not in shown
+    code, printed, _ = run(capsys, "diff", told.run_id, "--workspace", str(own.root))
+    assert code == 0
+    assert said in printed
+    assert "The diff" not in printed
 
 
 def test_the_proposals_beside_the_best_are_told_too(own: Made) -> None:
