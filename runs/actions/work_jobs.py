@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from ...judges import JudgewrightError, WorkspaceError
 from ...judges.errors import DEFECT
+from ...optimize import Unsettled
 from ..store.jobs import Job, JobQueue, JobState
 from ..store.journal import list_runs
 from ..store.workspace import Workspace
@@ -126,10 +127,13 @@ def _work(queue: JobQueue, job: Job, command: Callable[[list[str]], None]) -> bo
     gate: Mapping[str, Any] = body.get("gate") or {}  # Any: JSON
     run_id: str | None = gate.get("run") or body.get("run") or _run_of(queue, now)
     interrupted = code is None or body.get("error", {}).get("kind") == "Interrupted"
-    state: JobState = "done" if code in _ACCEPTED_CODES else "failed"
+    asks_back = job.arguments[0] == "loss" and body.get("error", {}).get("kind") == Unsettled.__name__
+    state: JobState = "done" if code in _ACCEPTED_CODES or asks_back else "failed"
     if interrupted:
         state = "stopped" if now.wish == "stop" else "paused"
     message = "" if interrupted else describe_end(body, code)
+    if asks_back:
+        message = f"asked back: {body['error']['message'].splitlines()[0]}"
     if state == "done" and job.only_measures:
         message = "measured: its run shows the benchmark, the slice that would be taken and what every outcome costs"
     queue.end(job.job_id, state=state, exit_code=code, run_id=run_id, message=message)

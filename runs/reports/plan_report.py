@@ -56,20 +56,18 @@ def detectable_in_words(effect: MinimumDetectableEffect, rows: int) -> list[str]
         if need.rows is None or need.rows_at_half is None:
             sentences.append(f"{need.metric.capitalize()} is not expected to move.")
             continue
-        enough = "There are enough" if effect.rows >= need.rows else "There are too few"
         sentences.append(
             f"To be sure that {need.metric} falls by at most {100 * need.margin:g} points it needs about {need.rows:,} "
-            f"sealed rows if {need.metric} does not fall, and {need.rows_at_half:,} if it falls by half of that. "
-            f"{enough}."
+            f"sealed rows if {need.metric} does not fall at all: {_enough(effect.rows, need.rows)}. If it falls by "
+            f"half of that it needs {need.rows_at_half:,}: {_enough(effect.rows, need.rows_at_half)}."
         )
     for floor in effect.floors:
         if floor.rows is None:
             sentences.append(f"The judge is below {floor.floor:g} of {floor.metric} now, and must first rise above it.")
         else:
-            enough = "There are enough" if effect.rows >= floor.rows else "There are too few"
             sentences.append(
-                f"To be sure that {floor.metric} is {floor.floor:g} or more it needs about {floor.rows:,} sealed rows. "
-                f"{enough}."
+                f"To be sure that {floor.metric} is {floor.floor:g} or more it needs about {floor.rows:,} sealed rows: "
+                f"{_enough(effect.rows, floor.rows)}."
             )
     more, shown = _describe_more_labels(effect, rows)
     sentences.append(f"About {more:,} more labels {shown}.")
@@ -78,8 +76,15 @@ def detectable_in_words(effect: MinimumDetectableEffect, rows: int) -> list[str]
     else:
         known = f"This rests on what was measured ({effect.basis})"
     share = "an unknown share" if effect.churn.value is None else f"{effect.churn.value:.0%}"
-    sentences.append(f"{known}, and a new wording that mends {share} of its errors and makes as many new ones.")
+    sentences.append(
+        f"{known}, and new wordings that, beside any gain, swap verdicts back and forth: {share} of the errors mended "
+        "and as many others made. The more they swap, the harder a gain is to see."
+    )
     return sentences
+
+
+def _enough(rows: int, needed: int) -> str:
+    return "there are enough" if rows >= needed else "there are too few"
 
 
 def _describe_more_labels(effect: MinimumDetectableEffect, rows: int) -> tuple[int, str]:

@@ -18,7 +18,7 @@ from ..store.run_config import RunConfig
 from ..store.sides import SIDES_FILE
 from ..store.workspace import Workspace
 
-FORMAT = 1
+FORMAT = 2
 """Raised when the same plan is told otherwise."""
 _RECORDED = (
     "SELECT count(*), max(updated) FROM run",

@@ -60,6 +60,7 @@ def open_templates(sections: Sequence[tuple[str, str]] = ()) -> Environment:
         "threshold_sentence": describe_threshold,
         "final_changes": describe_final,
         "named_fields": named_fields,
+        "code_spans": code_spans,
         "slice_heading": slice_heading,
         "slice_standing": slice_standing,
     }
@@ -83,6 +84,17 @@ def named_fields(text: str) -> str:
         return f"“{flag.removeprefix('--').replace('-', ' ')}”" if flag in _flags() else flag
 
     return _FLAG.sub(named, text)
+
+
+def code_spans(text: str) -> Markup:
+    """Write what stands between backticks as code; the text is escaped as all text is."""
+    from markupsafe import Markup, escape
+
+    pieces = str(escape(visible(text))).split("`")
+    if len(pieces) % 2 == 0:  # a backtick without another
+        return escape(visible(text))
+    marked = (f"<code>{piece}</code>" if i % 2 else piece for i, piece in enumerate(pieces))
+    return Markup("".join(marked))  # noqa: S704  # escaped above
 
 
 def _shown(value: object) -> object:

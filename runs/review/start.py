@@ -12,9 +12,10 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from ...judges import JudgewrightError
+from ...judges import InputError, JudgewrightError
 from ...judges.files import KINDS, RawRoles
 from ...optimize import ObjectiveWords, Unsettled
+from ...optimize.losses import TARGETS, ClassNames
 from ..actions.check_data import CheckOptions
 from ..actions.models import describe_models
 from ..actions.read_objective import saved_slices
@@ -28,12 +29,15 @@ from .app_state import AppState
 from .data_files import find_data_files
 from .routes import Address, AsyncAddress
 from .start_columns import ColumnChoices, column_choices, column_names
-from .start_form import COLUMNS, OTHER, StartForm, fitting_judges, form_fields
+from .start_form import COLUMNS, GOAL, OTHER, SILENT, StartForm, fitting_judges, form_fields
 from .stream import News, stream_news
 from .uploads import keep_upload
 
 READING = "Read the objective"
 """The title of the job in which the model reads an objective."""
+NOT_CLEAR = "What the objective means is not clear yet."
+NO_MODEL_READING = '<div id="model-reading" hidden></div>'
+"""What stands in its place while the objective has other words."""
 LOOKED_BACK = 30
 """So many of the last runs are looked at for one that has measured the same judge on the same data."""
 
@@ -44,9 +48,11 @@ def start(state: AppState, request: Request) -> Response:
     return _planned(state, form) if request.query_params.get("plan") == "1" else _page(state, form)
 
 
-def plan(_: AppState, request: Request) -> Response:
-    """Lead to the plan; its address is a page to come back to, which an answer to a form is not."""
-    return RedirectResponse(f"/start?{StartForm.of(request).query}&plan=1#plan", 303)
+def plan(state: AppState, request: Request) -> Response:
+    """Lead to the plan, or to what is not clear; a page to come back to, which an answer to a form is not."""
+    form = StartForm.of(request)
+    place = "reading" if _reading(state, form).open_questions else "plan"
+    return RedirectResponse(f"/start?{form.query}&plan=1#{place}", 303)
 
 
 def check(_: AppState, request: Request) -> Response:
@@ -60,7 +66,7 @@ def _planned(state: AppState, form: StartForm) -> Response:
         environment = _environment(state, *config.named_models)
         planned = state.plan(config, environment).head
     except Unsettled:
-        return _page(state, form, problem="What the objective means is not clear yet: see below it.")
+        return _page(state, form, problem=NOT_CLEAR)
     except JudgewrightError as error:
         return _page(state, form, problem=_words(error))
     return _page(state, form, planned=planned)
@@ -69,7 +75,11 @@ def _planned(state: AppState, form: StartForm) -> Response:
 def reading(state: AppState, request: Request) -> Response:
     """Say how the rules read the objective as it stands, and which columns the chosen judge wants."""
     form = StartForm.of(request)
-    told = state.render("start_reading.html", reading=_reading(state, form))
+    told = _told_reading(state, form)
+    asked = _model_reading(state, form)
+    if asked is not None:
+        same = asked.objective == form.objective
+        told += state.render("start_model.html", model_reading=asked) if same else NO_MODEL_READING
     with suppress(JudgewrightError):  # the page has said what is wrong with the file
         told += state.render("start_columns.html", columns=column_choices(state, form))
     return HTMLResponse(told)
@@ -106,7 +116,7 @@ async def model_reading_live(state: AppState, request: Request) -> Response:
     job_id = request.path_params["job"]
 
     def look() -> News:
-        shown = _model_reading(state, job_id)
+        shown = _model_reading(state, StartForm(asked=job_id))
         return News(state.render("start_model.html", model_reading=shown), last=shown is None or not shown.job.open)
 
     return stream_news(state, request, look)
@@ -136,11 +146,13 @@ def _page(state: AppState, form: StartForm, *, planned: Json | None = None, prob
             judges = fitting_judges(state, column_names(state, form.path(state)))
             if not form.judge and judges[0][1]:
                 form = replace(form, judge=judges[0][0].name)
+            form = replace(form, model=form.model or SIMULATED)  # what the list then shows as chosen
             shown["judges"], columns = judges, column_choices(state, form)
             shown |= _checked(state, form)
         except JudgewrightError as error:
             shown["check_problem"] = _words(error)
     filled = {name: getattr(form, name) for name in ("judge", "model", "other", "objective")} | dict(form.more)
+    asked = _model_reading(state, form)
     body = state.render(
         "start.html",
         carried="".join(f"&{urlencode({name: value})}" for name, value in filled.items() if value),
@@ -152,12 +164,15 @@ def _page(state: AppState, form: StartForm, *, planned: Json | None = None, prob
         simulated=SIMULATED,
         other=OTHER,
         fields=form_fields(),
-        beside=COLUMNS,
+        beside=(*COLUMNS, *GOAL, *SILENT),
+        goal=[field for field in form_fields()["Goal"] if field.name in GOAL],
+        metrics=_metrics(state, form),
+        not_clear=NOT_CLEAR,
         kinds=KINDS,
         reading=_reading(state, form) if form.objective else None,
         plan=planned,
         measured=_measured(state, form) if planned else None,
-        model_reading=_model_reading(state, form.asked),
+        model_reading=asked if asked is not None and asked.objective == form.objective else None,
         problem=problem,
         **shown,
     )
@@ -203,6 +218,8 @@ class Reading:
     """What the rules did not understand, where it is not settled what is meant."""
     so_far: str = ""
     """What they made of the rest."""
+    errors: str = ""
+    """What the errors that it fights are, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,19 +231,45 @@ class ModelReading:
     """The words that it was given."""
     ahead: int
     """Jobs that come before it."""
+    simulated: bool
+    """Whether it is the simulated one, which reads no sentences."""
     body: Mapping[str, Any]  # Any: JSON
     """What the job printed; empty before it has ended."""
+    open_questions: tuple[str, ...] = ()
+    """The two readings line by line, where they do not settle what is meant."""
 
 
-def _model_reading(state: AppState, job_id: str) -> ModelReading | None:
-    """Return the reading of a job; None where there is no such job."""
-    jobs = [job for job in state.jobs.list() if job.open or job.job_id == job_id]
+def _model_reading(state: AppState, form: StartForm) -> ModelReading | None:
+    """Return the reading of the job that the form names; None where there is no such job."""
+    jobs = [job for job in state.jobs.list() if job.open or job.job_id == form.asked]
     for job in jobs:
-        if job.job_id == job_id and job.title == READING and state.jobs.is_ours(job):
+        if job.job_id == form.asked and job.title == READING and state.jobs.is_ours(job):
             ahead = sum(other.state in ("queued", "running") and other.seq < job.seq for other in jobs)
-            body = result_of(state.jobs, job) if job.good else {}
-            return ModelReading(job=job, objective=job.arguments[-1], ahead=ahead, body=body)
+            body = {} if job.open else result_of(state.jobs, job)
+            error: Mapping[str, Any] = body.get("error") or {}  # Any: JSON
+            asks_back = error.get("kind") == Unsettled.__name__
+            return ModelReading(
+                job=job,
+                objective=job.arguments[-1],
+                ahead=ahead,
+                simulated=f"--model={SIMULATED}" in job.arguments,
+                body=body if job.good else {},
+                open_questions=tuple(str(error["message"]).splitlines()) if asks_back else (),
+            )
     return None
+
+
+def _told_reading(state: AppState, form: StartForm) -> str:
+    return state.render("start_reading.html", reading=_reading(state, form), form=form, simulated=SIMULATED)
+
+
+def _metrics(state: AppState, form: StartForm) -> tuple[str, ...]:
+    """Return the metrics that a person may choose as the target."""
+    try:
+        classes = ClassNames.of(form.prompt(state).scale)
+    except InputError:
+        classes = None
+    return tuple(classes.metrics) if classes else TARGETS
 
 
 def _reading(state: AppState, form: StartForm) -> Reading:
@@ -240,7 +283,15 @@ def _reading(state: AppState, form: StartForm) -> Reading:
         return Reading(open_questions=asked, so_far=stop.understood)
     except JudgewrightError as error:
         return Reading(problem=_words(error))
-    return Reading(read_as=objective.describe(), notes=tuple(objective.notes))
+    return Reading(
+        read_as=objective.describe(), notes=tuple(objective.notes), errors=_ERRORS.get(objective.direction or "", "")
+    )
+
+
+_ERRORS = {
+    "fp": "False positive: the judge says yes where people say no.",
+    "fn": "False negative: the judge says no where people say yes.",
+}
 
 
 def _objective_words(form: StartForm) -> ObjectiveWords:

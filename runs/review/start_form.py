@@ -20,8 +20,15 @@ from .forms import field_of
 
 OWN_PLACE = ("objective", "model")
 """Options that have a place of their own in the form."""
-FIRST = ("budget", "proposer")
-"""Options that come first among the others."""
+GOAL = ("target", "guards", "floors")
+"""Options that say the goal beside the objective; they stand with it."""
+WORDS = {"target": "Metric to improve"}
+"""What a field is called where that is not its option."""
+SILENT = ("yes",)
+"""Options without a field: the reading of the objective has a button for them."""
+FIRST = ("budget", "proposer", "steps", "hunks")
+"""Options that people reach for; the others are folded away."""
+MOST_USED = "Most used"
 NOT_HERE = frozenset({"edit", "holdout", "via", "exchange", "optimizer_via"})
 """Options that name other files, or want somebody to carry files: they are for the terminal."""
 COLUMNS = ("label", "group", "id_", "columns")
@@ -45,24 +52,24 @@ class FormField:
 
 
 def form_fields() -> dict[str, list[FormField]]:
-    """Return the fields under "more", by heading; those that people reach for first have the first heading."""
-    groups: dict[str, list[FormField]] = {"Budget and proposer": []}
+    """Return the fields by heading; those that people reach for first have the first heading."""
+    groups: dict[str, list[FormField]] = {MOST_USED: []}
     for one, option in option_fields(OptimizeOptions):
         if one.name in (*OWN_PLACE, *NOT_HERE):
             continue
-        heading = "Budget and proposer" if one.name in FIRST else option.group
+        heading = MOST_USED if one.name in FIRST else option.group
         default = one.default if one.default is not MISSING else None
         shown = "" if default in (None, (), False) else shares_text(default) if option.kind == "shares" else default
         groups.setdefault(heading, []).append(
             FormField(
                 name=one.name,
-                words=spelling(one).removeprefix("--").replace("-", " "),
+                words=WORDS.get(one.name) or spelling(one).removeprefix("--").replace("-", " ").capitalize(),
                 option=option,
                 default=str(shown),
                 several=option.kind in ("integers", "repeated", "pairs"),
             )
         )
-    groups["Budget and proposer"].sort(key=lambda shown: FIRST.index(shown.name))
+    groups[MOST_USED].sort(key=lambda shown: FIRST.index(shown.name))
     return groups
 
 
