@@ -40,6 +40,10 @@ class VersionHistory:
 
     node: Node
     author: str
+    decided: str
+    """What a person decided about it, and who; empty where nobody did."""
+    decided_at: str
+    """UTC, ISO 8601."""
     date: str | None
     """UTC, ISO 8601: when a run found it, else when its file was written; None for a shipped version."""
     labels: tuple[str, ...]
@@ -63,10 +67,13 @@ def judge_history(workspace: Workspace, name: str) -> tuple[VersionHistory, ...]
     for node in nodes:
         written = _written(workspace, name, node.version) if node.kept else None
         finders = [runs[run_id] for run_id in node.runs if run_id in runs]
+        decided, decided_at = _decided(node, finders)
         history.append(
             VersionHistory(
                 node=node,
                 author=SHIPPED if node.version in known else _author(node, finders),
+                decided=decided,
+                decided_at=decided_at,
                 date=node.created or (None if node.version in known else written),
                 labels=tuple(tag.label for tag in tags if tag.version == node.version),
                 figures=tuple(measured.get(node.version, ())),
@@ -161,13 +168,15 @@ def _figures(runs: Iterable[RunSummary]) -> dict[str, list[Figures]]:
             _add(found, version, run, measured.benchmark, f"{measured.data}, all rows")
         if run.record.kind == "optimize" and run.started is not None:
             data = run.started.data
-            if run.benchmark is not None:
+            closing = run.closing
+            if closing is not None and closing.after is not None and run.after is not None:
+                # Both versions on the same rows.
+                which = "all rows" if closing.includes_sealed_rows else "open rows"
+                _add(found, run.before.version, run, closing.before.pooled, f"{data}, {which}")
+                own = "" if run.new_rule is None else f", at threshold {run.new_rule.threshold:g}"
+                _add(found, run.after.version, run, closing.after.pooled, f"{data}, {which}{own}")
+            elif run.benchmark is not None:
                 _add(found, run.before.version, run, run.benchmark, f"{data}, open rows")
-            if run.closing is not None and run.closing.after is not None and run.after is not None:
-                which = "all rows" if run.closing.includes_sealed_rows else "open rows"
-                if run.new_rule is not None:
-                    which += f", at threshold {run.new_rule.threshold:g}"
-                _add(found, run.after.version, run, run.closing.after.pooled, f"{data}, {which}")
     return {version: figures[::-1] for version, figures in found.items()}
 
 
@@ -200,13 +209,19 @@ def _author(node: Node, finders: Sequence[RunSummary]) -> str:
         if started is not None:
             by_hand = started.proposer == "human"
             author = "a person's edit" if by_hand else f"{started.proposer} with {started.optimizer_model}"
-        reviews = [review for run in finders for review in run.reviews if review.version == node.version]
-        if reviews:
-            author += f", {reviews[-1].verb} by {reviews[-1].who}"
         return author
     if node.runs:
         return "hunks of a run, chosen by a person"
     return "a file in the registry" if node.kept else "not known"
+
+
+def _decided(node: Node, finders: Sequence[RunSummary]) -> tuple[str, str]:
+    """Return who decided what about a version last, and when; empty where nobody did."""
+    for run in reversed(finders):
+        for review, at in zip(run.reviews[::-1], run.review_times[::-1], strict=True):
+            if review.version == node.version:
+                return f"{review.verb} by {review.who}", at
+    return "", ""
 
 
 def _written(workspace: Workspace, name: str, version: str) -> str | None:

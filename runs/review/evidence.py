@@ -66,10 +66,11 @@ def shown_in_parts(state: AppState, run: RunSummary, *, page: str = "") -> dict[
     """Return what the templates of the parts name, but for the flips.
 
     Args:
-        page: The page of the steps that is asked for; the last one unless given.
+        page: The page of the steps that is asked for; unless given the first one, and the last of a run under way.
     """
     among_labels = run.benchmark is not None and "accuracy_grades" in run.benchmark["metrics"]
-    steps = Paged(_steps(run), page or str(len(run.steps)), STEPS_PER_PAGE)
+    newest = len(run.steps) if run.record.state == "running" else 1
+    steps = Paged(_steps(run), page or str(newest), STEPS_PER_PAGE)
     return {
         "run": run,
         "parts": parts_of(run),

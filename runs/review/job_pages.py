@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
+from contextlib import suppress
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -11,6 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from ...judges import InputError, JudgewrightError
 from ...judges.prompt import NAME
 from ..actions.work_jobs import result_of
+from ..config.environment import SIMULATED
 from ..exports import TARGETS
 from ..reports.numbers import count, price
 from ..store.calls import CallStore
@@ -19,6 +21,7 @@ from .app_state import AppState
 from .forms import field_of
 from .judge_pages import VERSION
 from .paged import Paged
+from .progress import stage
 from .routes import Address, AsyncAddress
 from .stream import News, stream_news
 
@@ -79,14 +82,16 @@ def _view(state: AppState, job: Job) -> dict[str, object]:
     """Return what the templates of one job name."""
     queue = state.jobs.list()
     body = result_of(state.jobs, job) if not job.open else {}
-    judge = body.get("judge") if body.get("accepted") else None
+    name, _, version = str(body.get("judge") or "").partition("@") if body.get("accepted") else ("", "", "")
     return {
         "job": job,
         "ours": state.jobs.is_ours(job),
         "ahead": sum(other.state in ("queued", "running") and other.seq < job.seq for other in queue),
         "progress": _progress(state, job),
         "back": handed_over(job),
-        "judge": str(judge).partition("@")[0] if judge else None,
+        "judge": name,
+        "version": version,
+        "simulated": _simulated(state, job),
         "command": shlex.join(("judgewright", *job.arguments)),
     }
 
@@ -101,14 +106,28 @@ def handed_over(job: Job) -> str:
 
 
 def _progress(state: AppState, job: Job) -> str:
-    """Say what the job's run has asked so far; empty before it has one."""
+    """Say what the job's run has asked so far, and what it is at; empty before it has one."""
     if job.run_id is None or not state.workspace.exists:
         return ""
+    if job.run_id == job.about and job.arguments[0] in ("accept", "reject"):
+        return "Nothing was asked." if job.good else ""  # the calls are those of the run that it decides about
     try:
         calls = CallStore(state.workspace.database, job.run_id).summary()
+        run = state.read(job.run_id) if job.state == "running" and job.arguments[0] == "optimize" else None
     except JudgewrightError:
         return ""
-    return f"{count(calls.done)} calls answered, {count(calls.tokens)} tokens, {price(calls.known_cost)}"
+    at = f"{stage(run).capitalize()}: " if run else ""
+    return f"{at}{count(calls.done)} calls answered, {count(calls.tokens)} tokens, {price(calls.known_cost)}."
+
+
+def _simulated(state: AppState, job: Job) -> bool:
+    """Whether the simulated model answers in the job, or answered in the run that it is about."""
+    models = {word.partition("=")[2] for word in job.arguments if word.startswith(("--model=", "--optimizer-model="))}
+    for run_id in filter(None, {job.run_id, job.about}):
+        with suppress(JudgewrightError):
+            config = state.record(run_id).config
+            models |= {str(config.get("model")), str(config.get("optimizer_model"))}
+    return any(model.startswith(SIMULATED) for model in models)
 
 
 ADDRESSES = (

@@ -53,6 +53,7 @@ def open_templates(sections: Sequence[tuple[str, str]] = ()) -> Environment:
         "price": lambda dollars: "$0" if dollars == 0 else numbers.price(dollars),
         "metrics": ordered_metrics,
         "plain": lambda value: f"{value:g}",
+        "in_full": in_full,
         "exact": Exact,
         "drawn": drawn,
         "gate_sentences": gate_sentences,
@@ -84,6 +85,12 @@ def named_fields(text: str) -> str:
         return f"“{flag.removeprefix('--').replace('-', ' ')}”" if flag in _flags() else flag
 
     return _FLAG.sub(named, text)
+
+
+def in_full(value: float) -> str:
+    """Write a number so that it reads as itself, with all its digits where a few would round it."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(float(value))
 
 
 def code_spans(text: str) -> Markup:

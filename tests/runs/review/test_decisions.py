@@ -20,6 +20,7 @@ from judgewright.runs.actions import read_optimization, read_run, record_review
 from judgewright.runs.actions.work_jobs import work_jobs
 from judgewright.runs.cli import main
 from judgewright.runs.config import Environment
+from judgewright.runs.reports.numbers import moment
 from judgewright.runs.store import HoldoutLedger, JobQueue, RunConfig, Workspace, get_run, list_runs, open_proposer
 
 from .conftest import ATTACK, GOOD, HARMFUL, OURS, SECONDS, Made, retold, settled
@@ -142,9 +143,29 @@ def test_a_diff_that_falls_into_other_hunks_is_accepted_whole_or_not_at_all(desk
         said = decide(desk, odd, {"verb": "accept-whole", "who": "Ada"})
         assert ("is now what" in said) is accepted
         assert ("did not accept this prompt" in said) is not accepted
+        assert "calls answered" not in said, "those were the run's"
+        assert ("Nothing was asked." in said) is accepted
+        assert 'class="tag simulated"' in said
     with Workspace(own.root) as place:
         assert place.registry.get("groundedness").version == found.after.version
-        assert read_optimization(place, odd.run_id).reviews[-1].who == "Ada"
+        decided = read_optimization(place, odd.run_id)
+        assert decided.reviews[-1].who == "Ada"
+    version = found.after.version
+    assert f'href="/judges/groundedness/handover/{version}">Hand it over (export)</a>' in said
+    shown = desk.get(f"/runs/{odd.run_id}").text
+    assert "What it changed" in shown
+    assert "What it wants to change" not in shown
+    assert 'name="comment-1"' not in shown
+    assert "takes it and" not in shown, "there is nothing left to take"
+    history = desk.get("/judges/groundedness").text
+    assert f"accepted by Ada, {moment(decided.review_times[-1])}" in history, "when it was, and not when it was found"
+    first = re.findall(r'handover/(\w+)"', history)[0]
+    assert first == version, "the version in use is handed over first"
+    assert history.lower().count("shipped with judgewright") == 1
+    # Both versions on the same rows.
+    by_version = re.findall(r'aria-label="Figures of (\w+)"(.*?)</table>', history, re.DOTALL)
+    told = {v: re.findall(r"rows\.jsonl, (all|open) rows", table)[0] for v, table in by_version}
+    assert told == {found.before.version: "all", version: "all"}
 
 
 def test_a_decision_while_another_process_writes_waits_for_it(desk: TestClient, own: Made) -> None:

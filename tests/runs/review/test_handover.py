@@ -20,6 +20,7 @@ from judgewright.runs.actions.run_summary import read_optimization
 from judgewright.runs.config import Environment
 from judgewright.runs.exports import TARGETS, read_export, write_export
 from judgewright.runs.review import review_app
+from judgewright.runs.review.rendering import in_full
 from judgewright.runs.store import Workspace
 
 from .conftest import ATTACK, HOSTILE, OURS, PORT, TOKEN, Made, settled
@@ -228,3 +229,10 @@ def test_a_real_registry_takes_it(desk: TestClient, root: Path, tools: Path, tmp
     assert f"pushed to sqlite:///{tmp_path}/registry.db as prompt_version" in job.message
     assert (tmp_path / "registry.db").stat().st_size > 0
     assert "prompt_version" in Elements(desk.get(f"{PLACE}/trulens").text).text
+
+
+def test_a_threshold_is_told_with_every_digit_that_it_has() -> None:
+    """Two of three grades are below 0.666667: copied so, a rule would say no to them."""
+    assert in_full(2 / 3) == "0.6666666666666666"
+    assert float(in_full(2 / 3)) <= 2 / 3
+    assert [in_full(value) for value in (0.5, 1.0, 3.0, 0.1)] == ["0.5", "1", "3", "0.1"]

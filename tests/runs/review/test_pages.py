@@ -264,6 +264,7 @@ def test_a_run_is_watched_while_another_handle_writes_it(tmp_path: Path) -> None
         ended = page.get(f"/runs/{result.run_id}/live?stamp=running").text
     assert ended.startswith("event: reload\n")
     assert {"splitting the rows", "searching for the slice", "step 1 of at most 1"} <= seen
+    assert not [stage for stage in seen if "hunks" in stage], "it was not told to measure them"
     assert threading.active_count() < 30
 
 
@@ -324,6 +325,21 @@ def test_a_threshold_alone_is_told_as_what_changes(own: Made, capsys: pytest.Cap
     assert code == 0
     assert said in printed
     assert "The diff" not in printed
+
+
+def test_the_steps_of_a_run_that_has_ended_begin_with_the_first(own: Made) -> None:
+    """And those of a run under way with the newest."""
+    told = retold(own, config={}, events={})
+    with Workspace(own.root) as place:
+        journal = RunJournal(place.database, told.run_id)
+        (step,) = [event.payload for event in journal.events() if event.kind == "step"]
+        for number in range(2, 14):
+            journal.append("step", {**step, "step": number})
+    with visit(own.root) as page:
+        assert "<b>Step 1</b>" in at(page, "/runs/{run}/evidence", told)
+        with Workspace(own.root) as place:
+            set_state(place.database, told.run_id, "running")
+        assert "<b>Step 13</b>" in at(page, "/runs/{run}/evidence", told)
 
 
 def test_the_proposals_beside_the_best_are_told_too(own: Made) -> None:

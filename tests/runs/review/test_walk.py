@@ -100,7 +100,7 @@ def test_a_harmful_hunk_is_unticked_and_the_rest_goes_through_the_gate_onto_the_
     page.fill("input[name=who]", "Ada")
     page.click("text=Accept the ticked hunks")
     page.wait_for_selector("text=the gate says accepted")
-    page.click("text=in the registry")
+    page.click("text=among the judges")
     with Workspace(own.root) as place:
         kept = place.registry.get("groundedness")
         last = list_runs(place.database)[-1]
