@@ -78,13 +78,16 @@ def _flags() -> frozenset[str]:
 
 
 def named_fields(text: str) -> str:
-    """Name options of a run as the form that starts one does: “look anyway” for `--look-anyway`."""
+    """Name options of a run as the form that starts one does: “look anyway” for `--look-anyway`.
+
+    Arrows become one letter: two would be torn apart at the end of a line.
+    """
 
     def named(found: re.Match[str]) -> str:
         flag = found.group()
         return f"“{flag.removeprefix('--').replace('-', ' ')}”" if flag in _flags() else flag
 
-    return _FLAG.sub(named, text)
+    return _FLAG.sub(named, text).replace(" -> ", " → ")
 
 
 def in_full(value: float) -> str:

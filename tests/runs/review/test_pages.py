@@ -109,7 +109,8 @@ def test_the_run_is_told_from_its_journal(page: TestClient, made: Made) -> None:
     with Workspace(made.root) as place:
         events = {e.kind: e.payload for e in RunJournal(place.database, made.run_id).events()}
         calls = CallStore(place.database, made.run_id).summary()
-    assert events["decision"]["reason"] in Elements(at(page, "/runs/{run}", made)).text
+    reason = events["decision"]["reason"].replace(" -> ", " → ")
+    assert reason in Elements(at(page, "/runs/{run}", made)).text
     assert events["loss"]["expression"] in text
     assert events["started"]["objective"]["read_as"] in text
     assert events["step"]["gradient"] in text
@@ -181,6 +182,8 @@ def test_options_are_named_as_the_form_names_them() -> None:
     shown = open_templates().from_string("{{ said|named_fields }}").render(said=said)
     assert "under the 5% of \u201cleast chance\u201d (\u201clook anyway\u201d looks all the same)" in shown
     assert "--rows FILE" in shown
+    arrow = open_templates().from_string("{{ said|named_fields }}").render(said="rose 0.5 -> 0.6")
+    assert arrow == "rose 0.5 → 0.6", "two letters are torn apart at the end of a line"
 
 
 def test_other_kinds_of_runs_have_a_plain_page(own: Made) -> None:
