@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from statistics import median
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ...judges import Dataset, InputError, OutputScale, Registry, Row, hash_rows, load_dataset, parse_label_scale
 from ...judges.files import RawRoles, infer_raw_scale, judge_inputs, read_raw_rows
@@ -16,7 +16,9 @@ from ..store.journal import RunRecord, create_run, get_run, set_config, set_stat
 from ..store.labels import LabelStore, counting_records
 from ..store.workspace import Workspace
 from .listed_queue import LISTED, ListedQueue, drawn_order
-from .next_labels import NextRows, OpenQuestion
+
+if TYPE_CHECKING:
+    from .next_labels import NextRows, OpenQuestion
 
 KIND = "queue"
 """The kind of run that a queue is."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
@@ -16,18 +15,9 @@ from ...optimize.holdout.guards import GUARD_ALPHA
 from ..store.journal import list_runs
 from ..store.workspace import Workspace
 from .gate_decision import OF_HOLDOUT, needed
+from .label_questions import QUESTIONS, Question
 from .listed_queue import UNEVEN, drawn_order
 from .run_summary import RunSummary, read_run
-
-Question = Literal["gain", "guard", "slice", "threshold", "doubts"]
-QUESTIONS: Mapping[Question, str] = {
-    "gain": "whether a gain is real: any rows",
-    "guard": "whether a guarded metric holds: rows that the metric counts",
-    "slice": "whether a slice is real: rows of the slice",
-    "threshold": "where the threshold lies: rows that score next to it",
-    "doubts": "whether labels are right: labelled rows that a judge contradicts",
-}
-"""What labels can be for, and which rows tell most about it."""
 
 MOSTLY = 0.9
 """Share of the rows that are drawn where they tell most; the others keep the rest of the file in sight."""

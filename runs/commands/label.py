@@ -10,39 +10,25 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...judges import Dataset, InputError
-from ...judges.files import VerdictColumns
+from ...judges import InputError
 from ...optimize.options import option
-from ..actions.label import LabelSession, Progress
-from ..actions.label_queue import (
-    FLIPS,
-    QueueConfig,
-    create_queue,
-    list_next,
-    list_rows,
-    read_rows_to_label,
-    reading_order,
-)
-from ..actions.next_labels import (
-    QUESTIONS,
-    describe_effect,
-    draw_rows,
-    find_run_to_label_for,
-    named_question,
-    open_question,
-)
-from ..actions.verdict_pairs import read_verdicts
+from ..actions.label_questions import QUESTIONS
 from ..config.options import RowOptions
 from ..reports.label_screen import REASONS, AnswerKeys, row_lines
-from ..store.workspace import Workspace
 from ..terminal import has_screen, inline, say, say_json
 from .help import Command
 from .label_keys import END, HAS_KEYS, Answers, KeyAnswers, LineAnswers
 from .options import elsewhere, json_option, options_of, writes_workspace
+
+if TYPE_CHECKING:
+    from ...judges import Dataset
+    from ..actions.label import LabelSession, Progress
+    from ..actions.label_queue import QueueConfig
+    from ..store.workspace import Workspace
 
 EXAMPLES = """\
 Example:  judgewright label --rows rows.jsonl --ask "Is every statement supported by the source?"
@@ -99,6 +85,11 @@ def label(queue: str | None, options: LabelOptions, reading: RowOptions, workspa
     QUEUE is a run's id, the beginning of one, or `latest`; --rows makes one. Each label is kept at once: stop with q,
     or in any other way, and the same command goes on. With a pipe on stdin each line is an answer.
     """
+    on_screen = not as_json and has_screen()
+    if on_screen:
+        say("reading the queue...", to_stderr=True)
+    from ..actions.label import LabelSession
+
     if (queue is None) == (options.rows is None):
         raise InputError(
             "label which rows?", hint="judgewright label QUEUE goes on; judgewright label --rows FILE begins"
@@ -108,14 +99,11 @@ def label(queue: str | None, options: LabelOptions, reading: RowOptions, workspa
     elif not workspace.exists:
         raise InputError(f"there is no workspace at {workspace.place}", hint="give --workspace, or --rows FILE")
     annotator = options.annotator or _login()
-    on_screen = HAS_KEYS and not as_json and has_screen()
-    if on_screen:
-        say("reading the queue...", to_stderr=True)
     session = LabelSession(workspace, str(queue), annotator)
     keys = AnswerKeys.of(session.config.label_scale)
     done = stopped = False
     try:
-        if on_screen and keys.grades:
+        if HAS_KEYS and on_screen and keys.grades:
             with KeyAnswers() as answers:
                 done = _ask(session, keys, answers)
         else:
@@ -139,6 +127,8 @@ def _login() -> str:
 
 
 def _make_queue(workspace: Workspace, path: Path, options: LabelOptions, reading: RowOptions) -> str:
+    from ..actions.label_queue import create_queue, list_rows, read_rows_to_label
+
     how = reading.as_arguments()
     dataset = read_rows_to_label(workspace.registry, path, how, judge=options.judge)
     if options.next_ is None:
@@ -156,6 +146,11 @@ def _list_next(
     reading: Mapping[str, Any],  # Any: JSON
 ) -> QueueConfig:
     """Draw the rows that tell most about what is open, and say what their labels are expected to change."""
+    from ...judges.files import VerdictColumns
+    from ..actions.label_queue import list_next
+    from ..actions.next_labels import describe_effect, draw_rows, find_run_to_label_for, named_question, open_question
+    from ..actions.verdict_pairs import read_verdicts
+
     run = find_run_to_label_for(workspace, options.left_by)
     asked = open_question(run)
     if options.question is not None and options.question != asked.question:
@@ -188,6 +183,8 @@ def read_share(text: str) -> float:
 
 def _ask(session: LabelSession, keys: AnswerKeys, answers: Answers) -> bool:
     """Ask about row after row; return whether nothing is left, rather than that the annotator left."""
+    from ..actions.label_queue import reading_order
+
     note, before, shown, order = "", None, None, reading_order(session.rows)
     while (row := session.next()) is not None:
         began = time.monotonic()
@@ -240,6 +237,8 @@ def _skip_reason(typed: str, answers: Answers) -> str:
 
 
 def _say_end(session: LabelSession, *, done: bool, named: str, there: str, as_json: bool) -> None:
+    from ..actions.label_queue import FLIPS
+
     progress = session.progress()
     if as_json:
         say_json({"queue": session.run_id, **asdict(progress), "done": done})

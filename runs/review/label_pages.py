@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import secrets
+import shlex
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -137,6 +138,7 @@ def row(state: AppState, request: Request) -> Response:
             shown_at=f"{time.time():.1f}",
             data=Path(session.config.data).name,
             deciding=session.config.design.get("kind") == FLIPS,
+            command=shlex.join(session.config.design.get("command", ())) or "... --unlabelled",
         )
     )
 

@@ -16,6 +16,8 @@ from judgewright.runs.actions.label import LabelSession
 from judgewright.runs.cli import cli
 from judgewright.runs.store import LabelStore, RunJournal, Workspace, list_runs
 
+from .review.conftest import visit
+
 WORDS = ["river", "stone", "light", "market", "garden", "winter", "engine", "paper", "signal", "copper", "forest"]
 ROWS, QUERIES = 160, 8
 NAMES = ("pool.jsonl", "old.jsonl", "new.jsonl")
@@ -201,4 +203,7 @@ def test_commands_to_copy_name_the_workspace_and_everything_that_was_asked(place
     label(place)
     done = invoke(place, "label", "latest", "--annotator", "ann").stdout
     named = " ".join(str(files / f"{name}.jsonl") for name in ("old", "new", "pool"))
-    assert f"judgewright gate {named} --unlabelled --target accuracy --threshold 2 {there}\n" in done
+    again = f"judgewright gate {named} --unlabelled --target accuracy --threshold 2"
+    assert f"{again} {there}\n" in done
+    with visit(place.root) as page:
+        assert f"Run its command again: <code>{again}</code>" in page.get(f"/label/{run_id}?annotator=ann").text
