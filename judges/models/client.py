@@ -21,6 +21,7 @@ from .dispatcher import ClientContext
 from .engine import Engine, Here
 from .heap import heap_at_rest
 from .ignored import unused_settings
+from .in_flight import CallsInFlight
 from .limits import AdaptiveLimit, SystemClock
 from .model import Completion, Model, Request
 from .price import Prices
@@ -103,6 +104,7 @@ class Client:
         self.model = model
         self._stats = ClientStats()
         self._counting = threading.Lock()
+        self._in_flight = CallsInFlight()
         self._context = ClientContext(
             model=model,
             record=MemoryRecord() if record is None else record,
@@ -161,6 +163,7 @@ class Client:
             WorkspaceError: The record cannot be written.
         """
         counters = Counters(len(requests), self._stats)
+        seen = self._in_flight.ended
         calls = self._prepare(requests)
         with self._counting:
             self._stats.requests += len(requests)
@@ -168,7 +171,7 @@ class Client:
         def make(position: int) -> Request:
             return self.settings.apply(requests[position])
 
-        self._complete(calls, make, counters, progress)
+        self._complete(calls, make, counters, progress, seen)
         self._ask_with_more_room(calls, make, counters, progress)
         if progress is not None:
             progress(counters.progress())
@@ -232,18 +235,39 @@ class Client:
         make: Callable[[int], Request],
         counters: Counters,
         progress: Callable[[Progress], None] | None,
+        seen: int,
     ) -> None:
-        """Count the calls that were recorded, and ask the model for the others."""
+        """Count the calls that were recorded, and ask the model for the others.
+
+        Args:
+            seen: `CallsInFlight.ended` before the calls were looked up.
+        """
         # Several threads may ask; the counters are plain integers.
         with self._counting:
             for call in calls:
                 if call.outcome is not None:
                     counters.count(call)
         open_calls = [call for call in calls if call.outcome is None]
-        if open_calls:
-            budget_spent = self._run(open_calls, make, counters, progress)
-            for call in open_calls:
-                call.outcome = call.outcome or budget_spent
+        while open_calls:
+            with self._in_flight.claim(open_calls) as (mine, others):
+                if self._in_flight.ended != seen:
+                    self._look_up_again(mine, counters)
+                    mine = [call for call in mine if call.outcome is None]
+                if mine:
+                    budget_spent = self._run(mine, make, counters, progress)
+                    for call in mine:
+                        call.outcome = call.outcome or budget_spent
+            self._in_flight.wait(others)
+            open_calls = others
+
+    def _look_up_again(self, calls: Sequence[Call], counters: Counters) -> None:
+        """Take what other threads were answered since this one looked."""
+        for first in range(0, len(calls), _LOOKUP):
+            self._look_up(calls[first : first + _LOOKUP], keep=True)
+        with self._counting:
+            for call in calls:
+                if call.outcome is not None:
+                    counters.count(call)
 
     def _ask_with_more_room(
         self,
@@ -264,11 +288,12 @@ class Client:
                 cut.append((call, Call(key, request, call.positions, again=True)))
                 counters.reopen(call)
         wider = [second for _, second in cut]
+        seen = self._in_flight.ended
         self._look_up(wider, keep=True)
         if isinstance(self.model, Recorded):
             # It sends nothing: what earlier versions did not ask again stays as it was.
             wider = [call for call in wider if call.outcome is not None]
-        self._complete(wider, make, counters, progress)
+        self._complete(wider, make, counters, progress, seen)
         for first, second in cut:
             if second.outcome is None:
                 counters.count(first)

@@ -54,6 +54,8 @@ class Database(ABC):
     def __init__(self, name: str, folder: Path) -> None:
         self.name = name
         self.folder = folder
+        self.ledger_lock = threading.Lock()
+        """Held by a thread from its entry in the ledger until `head_file` tells of it."""
         self._gate = threading.Lock()
         self._closed = False
         self._writer: Writer | None = None

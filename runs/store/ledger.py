@@ -17,7 +17,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from ...judges import InputError, WorkspaceError, write_beside
 from ...judges.splits import Side
@@ -38,6 +38,7 @@ from .connection import Connection
 from .database import Database
 from .schema import now
 
+_T = TypeVar("_T")
 _START = hashlib.blake2b(b"judgewright ledger", digest_size=32).digest()
 
 
@@ -94,9 +95,7 @@ class HoldoutLedger:
                 head = _append(connection, head, _memory_entry(connection, memory))
             return memory, head
 
-        memory, head = self._database.submit(enter, alone=_LEDGER).result()
-        self.write_head(head)
-        return memory
+        return self.enter(enter)
 
     def begin(
         self,
@@ -129,35 +128,33 @@ class HoldoutLedger:
                 head = _append(connection, head, {"entry": "begin", **asdict(look)})
             return look, head
 
-        look, head = self._database.submit(enter, alone=_LEDGER).result()
-        self.write_head(head)
-        return look
+        return self.enter(enter)
 
     def measured(self, version: str, rows: RowFingerprints, *, by: str) -> None:
         """See `Ledger.measured`."""
 
-        def enter(connection: Connection) -> _Head:
+        def enter(connection: Connection) -> tuple[None, _Head]:
             entries, head = self.read_verified(connection)
             entry: dict[str, Any] = {"entry": "measured", "version": version, "rows": rows.hash.hex()}  # Any: JSON
             entry["looks"] = len(_records(entries))
             if not any(entry.items() <= json.loads(content).items() for _, _, content, _ in entries):
                 entry |= {"by": by, "prints": _store(connection, rows).get(rows.hash.hex())}
                 head = _append(connection, head, entry)
-            return head
+            return None, head
 
-        self.write_head(self._database.submit(enter, alone=_LEDGER).result())
+        self.enter(enter)
 
     def conclude(self, look: Look, *, outcome: LookOutcome, reason: str) -> None:
         """See `Ledger.conclude`."""
 
-        def enter(connection: Connection) -> _Head:
+        def enter(connection: Connection) -> tuple[None, _Head]:
             entries, head = self.read_verified(connection)
             if require_open(_records(entries), look, outcome):
                 end = {"entry": "conclude", **asdict(look), "outcome": outcome, "reason": reason}
                 head = _append(connection, head, end)
-            return head
+            return None, head
 
-        self.write_head(self._database.submit(enter, alone=_LEDGER).result())
+        self.enter(enter)
 
     def looks(self, holdout: str) -> tuple[LookRecord, ...]:
         """See `Ledger.looks`."""
@@ -178,8 +175,9 @@ class HoldoutLedger:
             WorkspaceError: An entry, or the keys of rows it names, was edited, removed or added, here or in
                 `ledger.head`.
         """
-        beside, before = self._read_file(), None
+        before = None
         while True:  # until nobody has added an entry between the two reads
+            beside = self._read_file()
             entries, head = self._database.read(_ENTRIES), self._database.read(_HEAD)
             if head == before:
                 break
@@ -223,8 +221,14 @@ class HoldoutLedger:
         except ValueError:
             raise _broken(f"{self._file.name} is not readable") from None
 
-    def write_head(self, head: _Head) -> None:
-        """Keep the end beside the database."""
+    def enter(self, work: Callable[[Connection], tuple[_T, _Head]]) -> _T:
+        """Do what makes an entry and returns the new end, and keep that beside the database."""
+        with self._database.ledger_lock:
+            result, head = self._database.submit(work, alone=_LEDGER).result()
+            self._write_head(head)
+        return result
+
+    def _write_head(self, head: _Head) -> None:
         beside = self._read_file()
         if head == beside or (self._database.shared and head.entries < beside.entries):
             return
@@ -275,9 +279,7 @@ def merge_ledgers(source: Database, target: Database) -> int:
             head = _append(connection, head, entry)
         return head.entries - before, head
 
-    entered, head = target.submit(enter, alone=_LEDGER).result()
-    HoldoutLedger(target).write_head(head)
-    return entered
+    return HoldoutLedger(target).enter(enter)
 
 
 def _identity(entry: Mapping[str, Any]) -> str:  # Any: JSON
