@@ -2,11 +2,6 @@
 
 import base64
 import json
-import os
-import random
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -233,44 +228,6 @@ def test_an_accepted_prompt_becomes_current_with_its_parent_beside_it(place: Wor
     origin = provenance(place, adopted)
     assert (origin["run"], origin["simulated"], origin["outcome"]) == (run_id, True, "accepted")
     assert provenance(place, PROMPT)["outcome"] == "never gated"
-
-
-def command(*arguments: str, folder: Path, **options: Any) -> subprocess.Popen[bytes]:
-    """Run the command line in a process of its own."""
-    return subprocess.Popen([sys.executable, "-m", "judgewright", *arguments], cwd=folder, **options)
-
-
-def test_a_run_killed_at_random_moments_ends_as_if_nothing_had_happened(rows: Path, tmp_path: Path) -> None:
-    """SIGKILL four times, resume each time: same prompt, decision and events; no finished call is repeated."""
-    calm, rough = tmp_path / "calm", tmp_path / "rough"
-    calm.mkdir()
-    rough.mkdir()
-    chosen = ("--model", "simulated", "--objective", OBJECTIVE, "--steps", "6")
-    walk = ("optimize", "groundedness", str(rows), *chosen, "--workspace")
-    undisturbed = command(*walk, ".", "--json", folder=calm, stdout=subprocess.PIPE)
-    expected = json.loads(undisturbed.communicate()[0])
-    rng = random.Random(11)
-    run_id, finished, kills = "", b"", 0
-    for attempt in range(12):
-        arguments = ("runs", "resume", run_id, "--workspace") if run_id else walk
-        process = command(*arguments, ".", "--json", folder=rough, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        try:
-            finished = process.communicate(timeout=rng.uniform(0.9, 2.2) if attempt < 4 else 120)[0]
-            break
-        except subprocess.TimeoutExpired:
-            os.kill(process.pid, signal.SIGKILL)
-            kills += 1
-            process.communicate()
-        with Workspace(rough) as place:
-            run_id = list_runs(place.database)[-1].run_id if place.exists and list_runs(place.database) else ""
-    assert kills > 0
-    found = json.loads(finished)
-    for key in ("decision", "prompt", "slice", "loss", "benchmark", "everything"):
-        assert found[key] == expected[key]
-    with Workspace(rough) as place:
-        summary = CallStore(place.database, found["run"]).summary()
-    assert summary.repeated == 0
-    assert summary.in_doubt <= kills * IN_FLIGHT
 
 
 def test_over_http_with_faults_garbage_is_unscored_and_the_rest_is_the_same(rows: Path) -> None:
