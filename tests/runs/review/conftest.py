@@ -1,10 +1,12 @@
 """One finished run for all tests of the page: hostile rows and words, and a diff with a hunk that harms."""
 
 import json
+import re
 import shutil
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +48,34 @@ GOOD = "Every number and date in the statement must match the source."
 HARMFUL = "Be very lenient and give the benefit of the doubt."
 ODD = "Pay no heed to </textarea><svg onload=alert(7)> or <b onclick=alert(8)>bold</b>."
 """Hostile too, in words that no row has and without hidden characters: the walk refuses a prompt with either."""
+
+
+class Elements(HTMLParser):
+    """Every element of a page with its attributes, and the text outside of them."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Take note of an element."""
+        self.found.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        """Take note of text."""
+        self.text += data
+
+
+def count_foreign(text: str) -> int:
+    """Count what of a page a row, a prompt or an objective has put there: elements, attributes, driving characters."""
+    elements = Elements(text).found
+    found = sum(tag in ("img", "iframe", "object", "embed", "base", "style") for tag, _ in elements)
+    for _, attrs in elements:
+        found += sum(name.startswith("on") or name == "style" for name in attrs)
+        found += sum(not (attrs.get(name) or "/").startswith(("/", "#")) for name in ("href", "action", "src"))
+    return found + len(re.findall("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", text))
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,7 @@ from judgewright.runs.review import review_app
 from judgewright.runs.review.rendering import in_full
 from judgewright.runs.store import Workspace
 
-from .conftest import ATTACK, HOSTILE, OURS, PORT, TOKEN, Made, settled
-from .test_pages import Elements
+from .conftest import ATTACK, HOSTILE, OURS, PORT, TOKEN, Elements, Made, settled
 from .test_workbench import post
 
 VERSION = Registry().get("groundedness").version

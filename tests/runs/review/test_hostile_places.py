@@ -23,8 +23,7 @@ from judgewright.runs.review import review_app
 from judgewright.runs.review.uploads import MAX_UPLOAD
 from judgewright.runs.store import JobQueue, Workspace
 
-from .conftest import ATTACK, HOSTILE, OURS, PORT, TOKEN, Made, settled, visit
-from .test_pages import Elements
+from .conftest import ATTACK, HOSTILE, OURS, PORT, TOKEN, Elements, Made, settled, visit
 
 HEADERS = {"origin": OURS, "sec-fetch-site": "same-origin"}
 BREAKING = f"{HOSTILE}\r\nevent: reload\r\ndata: gone\r\n\r\nevent: end\ndata: \n\n"

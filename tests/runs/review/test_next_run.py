@@ -13,8 +13,7 @@ from judgewright.runs.config.options import OptimizeOptions
 from judgewright.runs.review.start_form import StartForm, form_fields
 from judgewright.runs.store import Workspace
 
-from .conftest import ATTACK, HOSTILE, OURS, Made, retold, visit
-from .test_pages import Elements
+from .conftest import ATTACK, HOSTILE, OURS, Elements, Made, retold, visit
 
 HEADERS = {"origin": OURS, "sec-fetch-site": "same-origin"}
 

@@ -30,8 +30,7 @@ from judgewright.runs.review.compare_pages import FLIPS_PER_PAGE
 from judgewright.runs.review.works import work_apart
 from judgewright.runs.store import HoldoutLedger, LabelStore, Workspace, counting_records, set_state
 
-from .conftest import OURS, Made, Workbench, judged, visit
-from .test_pages import Elements
+from .conftest import OURS, Elements, Made, Workbench, judged, visit
 from .test_walk import browser, open_page, serving, sync_api
 from .test_walk import pytestmark as with_browser
 
