@@ -5,7 +5,7 @@ import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -168,9 +168,16 @@ def test_a_worker_that_is_stopped_keeps_nobody_from_leaving() -> None:
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids.values())
 
 
-def test_a_worker_and_then_the_driver_are_killed() -> None:
-    """A small version of `benchmarks/dask_kills.py`: nothing is lost, and only what was in flight may be paid twice."""
-    command = [sys.executable, str(KILLS), "--rows", "200", "--rounds", "1", "--latency", "0.3"]
+def test_a_worker_and_then_the_driver_are_killed(nightly: bool, measured: Callable[[str], None]) -> None:
+    """`benchmarks/dask_kills.py`, smaller: nothing is lost, and only what was in flight may be paid twice."""
+    rows, rounds = (600, 3) if nightly else (200, 1)
+    command = [sys.executable, str(KILLS), "--rows", str(rows), "--rounds", str(rounds), "--latency", "0.3"]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert ran.stdout.splitlines()[-1] == "all good"
+    found = [[int(cell) for cell in line.split()[1:5]] for line in ran.stdout.replace(",", "").splitlines()[1:-1]]
+    out, _, twice, in_flight = map(sum, zip(*found, strict=True))
+    measured(
+        f"{len(found)} kills of one of two workers and of the driver: {out:,} of {rows * rounds:,} rows out, "
+        f"{twice} billed twice of {in_flight} in flight"
+    )
