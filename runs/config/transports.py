@@ -17,18 +17,20 @@ _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 def choose_transport(base_url: str, variables: Mapping[str, str], *, custom_headers: bool) -> TransportName:
     """Return `openai` where the environment says something that only the SDK acts on, else `plain`.
 
-    At OpenAI itself the SDK sends organisation and project. Certificates, proxies and further headers are its own
-    matter everywhere; `NO_PROXY` is left to it.
+    At OpenAI itself the SDK sends organisation and project. Proxies and further headers are its own matter everywhere,
+    certificates where an address is `https`; `NO_PROXY` is left to it.
 
     Args:
         base_url: Of the endpoint.
         variables: The environment.
         custom_headers: Whether OPENAI_CUSTOM_HEADERS is meant for this endpoint.
     """
-    if urlsplit(base_url).hostname == "api.openai.com":
+    parts = urlsplit(base_url)
+    if parts.hostname == "api.openai.com":
         return "openai"
     if custom_headers and variables.get(_CUSTOM_HEADERS):
         return "openai"
     lower = {name.lower() for name, value in variables.items() if value}
-    needed = any(name.lower() in lower for name in (*_READ_BY_THE_SDK, *_PROXIES))
+    read = _PROXIES if parts.scheme == "http" else (*_READ_BY_THE_SDK, *_PROXIES)
+    needed = any(name.lower() in lower for name in read)
     return "openai" if needed else "plain"
