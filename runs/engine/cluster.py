@@ -29,6 +29,16 @@ WORKERS = 4
 THREADS = 2
 """Shards that each works on at a time: the next one is under way while the last calls of one are awaited."""
 
+_QUIET: Mapping[str, Any] = {  # Any: dask's settings
+    # Without pages: they would show rows to everybody on this machine.
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+    # What they would show is not measured either, a hundred times a second in each process.
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.admin.system-monitor.gil.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+}
 CLOSING = 5.0
 """Seconds that workers have to close what they opened for a driver; a lost connection closes it as well."""
 
@@ -111,9 +121,8 @@ def _local(workers: int, environment: Environment) -> Generator[_Dask]:
 
     dask: _Dask = distributed
     security = dask.Security.temporary()
-    # Without pages: they would show rows to everybody on this machine.
     with (
-        config.set({"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}),
+        config.set(_QUIET),
         dask.LocalCluster(
             n_workers=workers,
             silence_logs=logging.CRITICAL,  # a worker that fails says so in its report

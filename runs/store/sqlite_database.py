@@ -24,8 +24,8 @@ from .writer import Write, Writer, error_of_write
 _PATIENCE = 10.0
 _LENT_PATIENCE = 60.0
 """Seconds to wait for another connection's commit; where several processes write, they take turns."""
-_TURN = 0.001
-"""Seconds between two tries to begin a commit while another process commits."""
+_TURN = 0.004
+"""Seconds between two tries to begin a commit while another process commits; a try costs what a row's call does."""
 _PRAGMAS = ("synchronous=FULL", "foreign_keys=ON", "wal_autocheckpoint=10000")
 
 
