@@ -2,11 +2,12 @@
 
     python benchmarks/faults.py [--few] [PART_OF_A_TEST'S_NAME ...]
 
-`make faults` runs it. The tests that the page names are run one after the other with JUDGEWRIGHT_FAULTS, which has
-them repeat a fault more often (500 kills, 400 damaged logs). What they counted is kept in benchmarks/faults.json, and
-the page's column *measured* is written from it; a test holds the two together. Exits 1 where a fault broke its promise:
-then nothing is written. With names, only those faults are run, and the others keep their figures. `--few` repeats no
-fault more often than `make test` does.
+`make faults` runs it; it takes some twenty minutes. The tests that the page names are run one after the other with
+JUDGEWRIGHT_FAULTS, which has them repeat a fault more often (500 kills, 400 damaged logs). What they counted is kept in
+benchmarks/faults.json, and the page's column *measured* is written from it; a test holds the two together. A run that
+was stopped goes on where it was (benchmarks/faults.unfinished.json). Exits 1 where a fault broke its promise: then
+nothing is written. With names, only those faults are run, and the others keep their figures. `--few` repeats no fault
+more often than `make test` does, and writes nothing.
 """
 
 import json
@@ -18,6 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, FIGURES = ROOT / "docs" / "reliability.md", ROOT / "benchmarks" / "faults.json"
+UNFINISHED = FIGURES.with_suffix(".unfinished.json")
 MEASURED, TEST = 3, 5
 """Columns of the page's table, counted from 1."""
 
@@ -46,44 +48,64 @@ def with_figures(page: str, figures: dict[str, str]) -> str:
     return "".join(lines)
 
 
-def run_tests(names: list[str], *, few: bool) -> dict[str, str] | None:
-    """Run tests and return what each has measured, its cases together; None where one failed or measured nothing."""
-    files = []
+def file_of(name: str) -> str:
+    """Return the file of a test."""
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        text = path.read_text(encoding="utf-8")
-        if any(f"def {name}(" in text for name in names):
-            files.append(str(path))
+        if f"def {name}(" in path.read_text(encoding="utf-8"):
+            return str(path)
+    raise SystemExit(f"no test is called {name}")
+
+
+def run_test(name: str, *, few: bool, quiet: bool = False) -> str | None:
+    """Run a test and return what its cases have measured; None where one failed or measured nothing."""
     with tempfile.TemporaryDirectory() as folder:
         kept = Path(folder, "figures.jsonl")
         kept.touch()
-        words = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", *files, "-k", " or ".join(names)]
+        words = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", file_of(name), "-k", name]
         environment = os.environ | {"JUDGEWRIGHT_FAULTS": str(kept)} | ({"JUDGEWRIGHT_FEW": "1"} if few else {})
-        code = subprocess.run(words, cwd=ROOT, env=environment, check=False).returncode
+        code = subprocess.run(words, cwd=ROOT, env=environment, check=False, capture_output=quiet).returncode
         lines = [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
-    figures: dict[str, list[str]] = {}
-    for line in lines:
-        figures.setdefault(line["test"], []).append(line["measured"])
-    missing = [name for name in names if name not in figures]
-    if missing:
-        print(f"no figures of {', '.join(missing)}")
-    if code or missing:
-        return None
-    return {name: "; ".join(dict.fromkeys(figures[name])) for name in names}
+    figures = dict.fromkeys(line["measured"] for line in lines if line["test"] == name)
+    return "; ".join(figures) if figures and code == 0 else None
+
+
+def read_json(path: Path) -> dict[str, str]:
+    """Return the figures that a file has; none where there is no file."""
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def write_json(path: Path, figures: dict[str, str]) -> None:
+    """Write figures."""
+    path.write_text(json.dumps(figures, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def main() -> int:
     """Run the faults, and write the figures where all kept their promise."""
-    page = PAGE.read_text(encoding="utf-8")
+    page, few = PAGE.read_text(encoding="utf-8"), "--few" in sys.argv
     parts = [word for word in sys.argv[1:] if word != "--few"]
     names = [name for name in faults_of(page) if not parts or any(part in name for part in parts)]
-    figures = run_tests(names, few="--few" in sys.argv)
-    if figures is None:
-        print("nothing was written: a fault broke its promise, or was not tried")
+    figures = {name: said for name, said in read_json(UNFINISHED).items() if name in names and not few}
+    failed: list[str] = []
+    for name in names:
+        if name in figures:
+            print(f"measured before this run was stopped: {name}")
+        elif (said := run_test(name, few=few)) is None:
+            failed.append(name)
+        else:
+            print(f"{name}: {said}", flush=True)
+            figures[name] = said
+            if not few:
+                write_json(UNFINISHED, figures)
+    if failed:
+        print(f"nothing was written: a fault broke its promise, or was not tried: {', '.join(failed)}")
         return 1
-    kept = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
-    kept = {name: (kept | figures)[name] for name in faults_of(page) if name in kept | figures}
-    FIGURES.write_text(json.dumps(kept, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    if few:
+        return 0
+    kept = read_json(FIGURES) | figures
+    kept = {name: kept[name] for name in faults_of(page) if name in kept}
+    write_json(FIGURES, kept)
     PAGE.write_text(with_figures(page, kept), encoding="utf-8")
+    UNFINISHED.unlink(missing_ok=True)
     print(f"{len(figures)} faults measured; see {PAGE.relative_to(ROOT)}")
     return 0
 
