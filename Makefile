@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: demo test quick coverage faults notebooks verify-exports axe check lint format types wheel docs clean
+.PHONY: demo test quick coverage faults benchmarks notebooks verify-exports axe check lint format types wheel docs clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -65,9 +65,14 @@ verify-exports: $(VENV)/.dev
 axe: $(VENV)/.dev
 	JUDGEWRIGHT_AXE_EVERY=1 $(BIN)/python -m pytest tests/runs/review/test_keyboard.py
 
-# Every fault of docs/reliability.md as often as at night (500 kills), and the figures written into the page.
+# Every fault of docs/reliability.md as often as at night (500 kills), and the figures written into the page; twenty minutes, and it can be stopped.
 faults: $(VENV)/.dev
 	$(BIN)/python benchmarks/faults.py
+
+# Ours against the peers that can be installed, as ratios, and calls of functions a row; a first look: QUICK=--quick.
+benchmarks: $(VENV)/.dev
+	$(BIN)/python tests/runs/exports/install_tools.py slices
+	$(BIN)/python benchmarks/peers.py $(QUICK)
 
 check: lint types test
 

@@ -1,7 +1,6 @@
 """How many calls of functions a row costs: the same on every machine, so that a slower path shows as a number."""
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,24 +8,9 @@ import pytest
 
 from judgewright.judges.files import VerdictColumns, load_verdicts, stream_verdicts
 
+from ...function_calls import count_calls
+
 COLUMNS = VerdictColumns(confidence="confidence")
-
-
-def calls(work: Callable[[], object]) -> int:
-    """Count the calls of functions, Python's and C's, that some work makes."""
-    count = 0
-
-    def note(frame: object, event: str, argument: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(note)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return count
 
 
 def write(path: Path, rows: int) -> Path:
@@ -47,9 +31,16 @@ def write(path: Path, rows: int) -> Path:
     ],
     ids=["as a stream", "row by row"],
 )
-def test_a_row_of_a_verdict_file_costs_no_more_calls(tmp_path: Path, read: Callable[[Path], object], most: int) -> None:
+def test_a_row_of_a_verdict_file_costs_no_more_calls(
+    tmp_path: Path,
+    read: Callable[[Path], object],
+    most: int,
+    request: pytest.FixtureRequest,
+    measured: Callable[[str], None],
+) -> None:
     """What a thousand rows more cost, by the row; whoever makes it dearer raises the number here, and says why."""
     few, many = write(tmp_path / "few.jsonl", 1000), write(tmp_path / "many.jsonl", 2000)
     read(few)  # what is imported and made once
-    per_row = (calls(lambda: read(many)) - calls(lambda: read(few))) / 1000
+    per_row = (count_calls(lambda: read(many)) - count_calls(lambda: read(few))) / 1000
+    measured(f"{per_row:.0f} calls of functions a row of a verdict file, {request.node.callspec.id}; at most {most}")
     assert most / 2 < per_row <= most

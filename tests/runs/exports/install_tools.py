@@ -19,7 +19,11 @@ PHOENIX = replace(
     TARGETS["phoenix"], name="phoenix-server", tool="Phoenix's server", requires=("arize-phoenix==20.26.1",)
 )
 """The server that a test pushes to; the evaluator and the client need none."""
-BESIDE = {tool.name: tool for tool in (UMBRELA, PHOENIX)}
+SLICES = replace(
+    TARGETS["yaml"], name="slices", tool="sliceline and pysubgroup", requires=("sliceline==0.3.0", "pysubgroup==0.8.0")
+)
+"""What `make benchmarks` holds our search for slices against; they ask for other versions of numpy than ours."""
+BESIDE = {tool.name: tool for tool in (UMBRELA, PHOENIX, SLICES)}
 ENVIRONMENTS = Path(__file__).resolve().parents[3] / ".verify"
 
 
