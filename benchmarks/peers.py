@@ -3,9 +3,10 @@
     python benchmarks/peers.py [--quick] [--others PYTHON] [--out TABLE.md]
 
 `make benchmarks` runs it, once sliceline and pysubgroup are installed in an environment of their own. Every measurement
-but the last is a process of its own, and ours and the peers take turns, so that a busy machine changes the ratios little. What one
-call, one search and one interval are, say `calls.py`, `planted.py` and `intervals.py`. Behind the table stands how many
-calls of functions a row costs, by the test that keeps that number from rising. `--quick` is a first look.
+but the last is a process of its own, and ours and the peers take turns, so that a busy machine changes the ratios
+little. What a call, a search and an interval are, say `calls.py`, `planted.py` and `intervals.py`. Behind the table
+stands how many calls of functions a row costs, by the test that keeps that number from rising. `--quick` is a first
+look.
 """
 
 from __future__ import annotations
