@@ -25,6 +25,8 @@ from judgewright.runs.store.journal import _link
 
 from .providers import Provider, serving
 
+NO_KEY = ({""}, {"Bearer none"})
+"""The headers of requests without a key: none, or a word of the SDK's, which cannot leave it out."""
 KEY_A, KEY_B, KEY_X = "sk-test-CANARY-aaaa1111", "sk-test-CANARY-bbbb2222", "sk-test-CANARY-xxxx3333"
 PROMPT = Registry().get("groundedness")
 EDIT = PROMPT.edited(
@@ -242,12 +244,12 @@ def test_the_line_of_the_refusal_allows_the_address_and_no_key_goes_along(
     (line,) = re.findall(r"^ +(\S+: \{base_url: .*\})$", hint, re.M)
     (option,) = re.findall(r"--allow-origin \S+?(?=,)", hint)
     place.run("accept", walked.run, "--hunks", "1,3", *option.split())
-    assert set(stranger.seen) == {"Bearer none"}
+    assert set(stranger.seen) in NO_KEY
     stranger.seen.clear()
     before = place.own_file.read_text()
     place.own_file.write_text(before.replace("}}", "},\n").rstrip() + f"\n{line}}}")
     place.run("accept", walked.run, "--hunks", "2,3")
-    assert set(stranger.seen) == {"Bearer none"}
+    assert set(stranger.seen) in NO_KEY
 
 
 def test_a_workspace_that_brings_a_models_file_of_its_own_binds_nothing(
@@ -333,7 +335,7 @@ def test_this_machine_gets_no_key_of_openai(place: Place, stranger: Provider) ->
     """A port of this machine may be anybody's."""
     place.variables = {"OPENAI_API_KEY": KEY_X}
     assert bench(place, f"m@{stranger.url}") == 0
-    assert set(stranger.seen) == {"Bearer none"}
+    assert set(stranger.seen) in NO_KEY
 
 
 def test_openais_variables_belong_to_its_base_url(place: Place, stranger: Provider) -> None:
@@ -348,7 +350,7 @@ def test_the_workbenchs_key_with_an_address_of_its_own_goes_nowhere_else(place: 
     """JUDGEWRIGHT_BASE_URL says whose JUDGEWRIGHT_API_KEY is."""
     place.variables = {"JUDGEWRIGHT_API_KEY": KEY_X, "JUDGEWRIGHT_BASE_URL": "https://api.acme.example/v1"}
     assert bench(place, f"m@{stranger.url}") == 0
-    assert set(stranger.seen) == {"Bearer none"}
+    assert set(stranger.seen) in NO_KEY
     place.variables["JUDGEWRIGHT_BASE_URL"] = stranger.url
     stranger.seen.clear()
     assert bench(place, f"n@{stranger.url}") == 0
@@ -397,7 +399,7 @@ def test_a_key_that_is_missing_or_wrong_is_named_at_once(
         place.variables = {"ACME_KEY": KEY_X, "JUDGEWRIGHT_API_KEY": KEY_B}
         assert bench(place, f"m@{shut.url}") == 3
         told = capsys.readouterr().err
-        assert set(shut.seen) == {f"Bearer {key or 'none'}"}
+        assert set(shut.seen) == {f"Bearer {key}"} if key else set(shut.seen) in NO_KEY
         assert len(shut.seen) <= 12
     where = f"{place.own_file}, line 1"
     assert (f"refused the key in ACME_KEY ({where})" if key else f"{where} has no key_variable") in told
