@@ -51,9 +51,7 @@ def read_python(text: str, wanted: str | None) -> tuple[TemplateMessage, ...]:
         chats = [chat for node in ast.walk(tree) if isinstance(node, ast.List) and (chat := _python_chat(node, named))]
         chats = [chat for chat in chats if any(string.has_fields for string in chat)]
         chat = [*_system_argument(tree, named, chats[0]), *chats[0]] if len(chats) == 1 else []
-        judges = [string for string in _python_strings(tree, named) if string.has_fields and _asks_for_verdict(string)]
-        other = judges and not _asks_for_verdict(CodeString(name="", parts=_all_parts(chat), line=0))
-        if chat and not other:
+        if chat and (_chat_asks_for_verdict(chat) or not _has_judge(tree, named)):
             return _as_messages(chat)
     grown = {node.target.id for node in ast.walk(tree) if isinstance(node, ast.AugAssign) and _is_name(node.target)}
     whole = [
@@ -411,8 +409,14 @@ def _choose(strings: Sequence[CodeString], wanted: str | None) -> tuple[Template
     return _as_messages([*systems, *users] if len(systems) == 1 and systems != users else users)
 
 
-def _all_parts(strings: Sequence[CodeString]) -> Parts:
-    return join_literals([part for string in strings for part in ("\n\n", *string.parts)])
+def _chat_asks_for_verdict(chat: Sequence[CodeString]) -> bool:
+    parts = join_literals([part for message in chat for part in ("\n\n", *message.parts)])
+    return _asks_for_verdict(CodeString(name="", parts=parts, line=0))
+
+
+def _has_judge(tree: ast.AST, named: dict[str, ast.expr]) -> bool:
+    """Whether any string with fields asks for a verdict."""
+    return any(string.has_fields and _asks_for_verdict(string) for string in _python_strings(tree, named))
 
 
 def _asks_for_verdict(string: CodeString) -> bool:

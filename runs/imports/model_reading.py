@@ -102,10 +102,8 @@ def settle(judge: ForeignJudge, options: AddOptions, reading: ModelReading) -> S
 
     Where its words alone would have said something else, a note tells so.
     """
-    alone = understand(judge, options)
-    notes: list[str] = []
+    alone = found = understand(judge, options)
     for read in (_criteria, _answers, _verdict, _threshold):
-        found = understand(judge, options)
         taken = read(found, options, reading)
         if taken is None:
             continue
@@ -114,17 +112,17 @@ def settle(judge: ForeignJudge, options: AddOptions, reading: ModelReading) -> S
         except InputError:
             continue
         if len(after.questions) <= len(found.questions):
-            options = taken
-    found = understand(judge, options)
+            options, found = taken, after
     questions = list(found.questions)
     known = options.labels or options.scale or _told_beside(judge)
     if reading.open and not known and not questions:
         text = f"its answers are not clear, as the model says: {reading.open} (--labels, worst first, or --scale)"
         questions.append(Question("scale", text))
-    before, after = _answer_of(alone), _answer_of(found)
-    if before and after and before != after:
-        notes.append(f"Its words alone would say {before}; the model reads {after}, and that is taken.")
-    return Settled(options=options, questions=tuple(questions), notes=tuple(notes))
+    ours, theirs = _answer_of(alone), _answer_of(found)
+    notes = ()
+    if ours and theirs and ours != theirs:
+        notes = (f"Its words alone would say {ours}; the model reads {theirs}, and that is taken.",)
+    return Settled(options=options, questions=tuple(questions), notes=notes)
 
 
 def _told_beside(judge: ForeignJudge) -> bool:
