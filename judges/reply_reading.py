@@ -56,6 +56,7 @@ _SHARE = re.compile(r"(?:[01]?\.[0-9]{1,9}+|[01])(?!\w|[.,][0-9]|\s{0,9}(?:[%/�
 _NUMBER = (
     r"-?(?:[0-9]{1,9}+(?:\.[0-9]{1,9}+|,[0-9]{1,2}+(?![0-9]))?+|\.[0-9]{1,9}+)"  # a comma in German; 1,000 is none
 )
+_PERCENT = r"(?:[%％]|per\s?cent\b)"
 _ACCENTS = str.maketrans("áàâéèêëíìîïóòôúùûñç", "aaaeeeeiiiiooouuunc")
 _KEY = (
     rf"(?:(?![^\n:]{{0,40}}(?:confidence|konfidenz))[#>+ \t-]{{0,8}}+{_MARKS}[^\W\d_](?:[\w ]{{0,40}}{_MARKS}[:：=]"
@@ -412,6 +413,7 @@ def _value_pattern(form: ReplyForm) -> str:
         rf"|{_MARKS}(?:[?？/／…→]|\\?[%‰％]|\.\.|[-=]>|[-–—−~]{{1,3}}\s?[0-9]|[,;]\s?[0-9]|[,;]?\s?(?:to|or)\b"
         rf"|(?:of|out\sof|through|until|versus|vs|per\s?cent)\b|(?:and\s|[|]\s?)(?:a\shalf|{value})\b))"
     )
+    percent = rf"(?:\s?{_PERCENT})?+" if _of_hundred(form) else ""
     if words:
         # "no evidence", "I think", "A bit" open a phrase, unless the word after them gives a reason
         alone = r"(?!\s(?!(?:because|since|as)\b)[^\W\d_])"
@@ -423,10 +425,17 @@ def _value_pattern(form: ReplyForm) -> str:
             if len(numbers) == len(labels) > 0
             else ""
         )
-        return rf"({'|'.join(parts)}){top}{end}"
+        return rf"({'|'.join(parts)}){percent}{top}{end}"
     high = form["high"]
-    percent = r"(?:\s?%)?+" if (form["low"], high) == (0, 100) else ""
     return rf"({_NUMBER}){percent}(?:{_MARKS}(?:[/／]|(?:out\s)?of\b){_MARKS}{high}{end}|{end})"
+
+
+def _of_hundred(form: ReplyForm) -> bool:
+    """Whether its grades go from 0 to 100, or from 100 to 0, so that a percent sign may stand after one."""
+    labels = form["labels"]
+    if not labels:
+        return (form["low"], form["high"]) == (0, 100)
+    return {"0", "100"} <= set(labels) and all(re.fullmatch(r"[0-9]{1,2}|100", label) for label in labels)
 
 
 def _however_apart(word: str) -> str:
@@ -443,6 +452,8 @@ def _grade(form: ReplyForm, value: Any) -> float | None:  # Any: JSON from a mod
     kind, labels = form["kind"], form["labels"]
     if isinstance(value, str):
         word = value.strip()
+        if _of_hundred(form):
+            word = re.sub(rf"\s?{_PERCENT}$", "", word, flags=re.IGNORECASE)
         folded = [label.casefold() for label in labels]
         if word.casefold() in folded and folded.count(word.casefold()) == 1:
             return float(folded.index(word.casefold()))

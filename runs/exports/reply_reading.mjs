@@ -493,6 +493,8 @@ function valueAfter(patterns, text, at) {
   return valueAt(patterns.first, words(rest).join(' '));
 }
 
+const PERCENT = `(?:[%\uff05]|per[${S}]?cent${EDGE})`;
+
 function valuePattern(form) {
   const labels = form.kind === 'probability' ? [] : form.labels.map((label) => words(label).join(' '));
   const usual = form.kind === 'binary' ? ['yes', 'no', 'true', 'false', '1', '0'] : [];
@@ -503,17 +505,25 @@ function valuePattern(form) {
     `|${marks()}(?:[?\uff1f/\uff0f\u2026\u2192]|\\\\?[%\u2030\uff05]|\\.\\.|[\\-=]>|[\\-\u2013\u2014\u2212~]{1,3}[${S}]?[0-9]|[,;][${S}]?[0-9]` +
     `|[,;]?[${S}]?(?:to|or)${EDGE}|(?:of|out[${S}]of|through|until|versus|vs|per[${S}]?cent)${EDGE}` +
     `|(?:and[${S}]|[|][${S}]?)(?:a[${S}]half|${all.map(escaped).join('|') || NUMBER()})${EDGE}))`;
+  const percent = ofHundred(form) ? atomic(`(?:[${S}]?${PERCENT})?`) : '';
   if (all.length) {
     const alone = `(?![${S}](?!(?:because|since|as)${EDGE})[\\p{L}\\p{Nl}\\p{No}])`;
     const phrase = (word) => word.toLowerCase() === 'no' || ([...word].length === 1 && /^\p{L}$/u.test(word));
     const numbers = labels.filter((label) => regex(`^${NUMBER()}$`, 'u').test(label));
     const highest = numbers.toSorted((one, other) => Number(other.replace(',', '.')) - Number(one.replace(',', '.')))[0];
     const top = labels.length && numbers.length === labels.length ? atomic(`(?:[${S}]?/[${S}]?${escaped(highest)})?`) : '';
-    return `(?<value>${all.map((word) => howeverApart(word) + (phrase(word) ? alone : '')).join('|')})${top}${end}`;
+    return `(?<value>${all.map((word) => howeverApart(word) + (phrase(word) ? alone : '')).join('|')})${percent}${top}${end}`;
   }
   const top = `${marks()}(?:[/\uff0f]|(?:out[${S}])?of${EDGE})${marks()}${form.high}`;
-  const percent = form.low === 0 && form.high === 100 ? atomic(`(?:[${S}]?%)?`) : '';
   return `(?<value>${value})${percent}(?:${top}${end}|${renamed(end)})`;
+}
+
+/** Whether its grades go from 0 to 100, or from 100 to 0, so that a percent sign may stand after one. */
+function ofHundred({ low, high, labels }) {
+  if (!labels.length) {
+    return low === 0 && high === 100;
+  }
+  return ['0', '100'].every((end) => labels.includes(end)) && labels.every((label) => /^(?:[0-9]{1,2}|100)$/.test(label));
 }
 
 /** Write a pattern again whose groups have other names. */
@@ -539,7 +549,7 @@ function plainPlace(yes, labels) {
 function gradeOf(form, value) {
   const { kind, labels } = form;
   if (typeof value === 'string') {
-    const word = strip(value);
+    const word = ofHundred(form) ? strip(value).replace(regex(`[${S}]?${PERCENT}$`, 'iu'), '') : strip(value);
     const places = labels.flatMap((label, at) => (folded(label) === folded(word) ? [at] : []));
     if (places.length === 1) {
       return places[0];

@@ -41,6 +41,17 @@ def in_prose(scale: OutputScale, mark: str = "") -> JudgePrompt:
 
 
 STARS = OutputScale(low=1, high=5, threshold=4)
+FEWER_IS_BETTER = tuple(str(share) for share in range(100, -1, -1))
+PERCENTAGES = [
+    in_prose(OutputScale(low=0, high=100, threshold=50), "last line"),
+    in_prose(OutputScale(kind="graded", labels=FEWER_IS_BETTER, threshold=50.0), "last line"),
+    in_prose(OutputScale(kind="graded", labels=("100", "75", "50", "25", "0"), threshold=2.0), "Risk: ..."),
+    replace(
+        Registry().get("groundedness"),
+        scale=OutputScale(kind="graded", labels=FEWER_IS_BETTER, threshold=50.0),
+        reply_schema={"risk": "score"},
+    ),
+]
 JUDGES = [
     *map(Registry().get, ("groundedness", "answerability", "routing", "diras_probability")),
     in_prose(OutputScale()),
@@ -62,7 +73,7 @@ JUDGES = [
     in_prose(STARS, "Bewertung: ..."),
     in_prose(STARS, "<stars>...</stars>"),
     in_prose(OutputScale(kind="graded", labels=("1,5", "1", "0,5"), threshold=1.0), "last line"),
-    in_prose(OutputScale(low=0, high=100, threshold=50), "last line"),
+    *PERCENTAGES,
     in_prose(OutputScale(kind="choice", labels=("gut", "mäßig", "no good"), threshold=1.0)),
     replace(Registry().get("groundedness"), reply_schema={"why": "text", "result.score": "score"}),
     replace(
@@ -136,12 +147,44 @@ def test_each_form_of_reply_says_what_a_person_would_say_that_it_says(tmp_path: 
     assert in_javascript([(judge, form) for form in forms], tmp_path) == wanted
 
 
+def test_a_percentage_is_read_wherever_grades_go_from_0_to_100(tmp_path: Path) -> None:
+    """Also where 0 is the best, only some of the numbers are grades, or the value is text in JSON."""
+    cases, wanted = [], []
+    for judge in PERCENTAGES:
+        for share in (0, 25, 100):
+            names = judge.scale.labels
+            for value in (f"{share}%", f"{share} %", f"{share}％", f"{share} percent"):
+                text = json.dumps({"risk": value}) if judge.reply_schema else f"Risk: {value}"
+                cases.append((judge, FormOfReply(name=value, content=text)))
+                wanted.append(float(names.index(str(share)) if names else share))
+    modules: dict[str, dict] = {}
+    assert [ours(*case) for case in cases] == wanted
+    assert [exported(*case, modules) for case in cases] == wanted
+    assert in_javascript(cases, tmp_path) == wanted
+
+
 PIECES = (
     *("Score: ", "score", "{", "}", '"', ":", ",", "\n", "\r\n", " ", "**", "```", "```json\n", "<think>", "</think>"),
     *("0", "1", "2", "3", "5", ".5", "-1", "/3", " out of 5", "PASS", "fail", "A", "yes", "no", "gut", "mäßig"),
     *("The final score is ", "Bewertung: ", "[[", "]]", "<stars>", "</stars>", "null", "true", "NaN", "[", "]"),
     *("\\u00e4", "\\", "confidence: ", "Overall Verdict = ", "no good", "to", "because", "why"),
-    *("–", "：", "Marks: ", "Confidence: ", "0,5", "85%", "1,000", "/1,5", "\u2028", "\x1c", "\ufeff", "İ", "ß"),
+    *(
+        "–",
+        "：",
+        "Marks: ",
+        "Confidence: ",
+        "0,5",
+        "85%",
+        "%",
+        " percent",
+        "1,000",
+        "/1,5",
+        "\u2028",
+        "\x1c",
+        "\ufeff",
+        "İ",
+        "ß",
+    ),
 )
 
 
