@@ -224,10 +224,10 @@ def _ask(options: AddOptions, question: Question) -> AddOptions:
             return replace(options, scale=parse_label_scale(said))
         if question.option == "verdict":
             return replace(options, verdict=said)
+        if question.option == "threshold" and "," in said:
+            return replace(options, labels=read_labels(said))
         if question.option == "threshold":
-            return (
-                replace(options, labels=read_labels(said)) if "," in said else replace(options, threshold=_number(said))
-            )
+            return replace(options, threshold=said if said in question.labels else _number(said))
         return replace(options, criteria=said)
     except InputError as error:
         say(str(error))

@@ -68,6 +68,8 @@ class AddOptions(ImportOptions):
     """The labels of the answer, the worst first."""
     choice: bool = False
     """Whether the labels have no order."""
+    threshold_open: bool = False
+    """Whether a scale was given without what passes, so that the words may say it."""
     threshold: str | None = None
     """The grade or label from which a row counts as positive."""
     verdict: str | None = None

@@ -75,10 +75,10 @@ def _with_labels_beside(
     return (None, (ask_for_order(labels),)) if scale.labels else (scale, questions)
 
 
-def ask_for_threshold(words: str) -> Question:
+def ask_for_threshold(words: str, labels: tuple[str, ...]) -> Question:
     """Ask from which grade a row passes, where the words do not fit a scale on which more is better."""
     text = f"which grades pass, as it says {words!r:.80}? (--threshold N, or --labels with the worst first)"
-    return Question("threshold", text)
+    return Question("threshold", text, labels)
 
 
 def with_threshold(scale: OutputScale, options: AddOptions) -> OutputScale:

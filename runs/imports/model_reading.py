@@ -11,9 +11,10 @@ from ...judges.models import Client
 from ...judges.scale import parse_label_scale
 from ..exports.template_parts import Field
 from .foreign_judge import AddOptions, ForeignJudge
-from .known_answer import with_threshold
+from .known_answer import ask_for_threshold, with_threshold
 from .stated_answer import Question
-from .understand import Understood, understand
+from .text_units import rules_within
+from .understand import Understood, criteria_between, understand
 
 _TEXTS = ("unordered", "scale", "threshold", "verdict", "first_words", "last_words", "open")
 
@@ -30,6 +31,8 @@ class ModelReading:
     verdict: str = ""
     criteria: str = ""
     """First and last words, as `--criteria` takes them."""
+    forms: tuple[str, ...] = ()
+    """First words of the sentences that only say in what form to answer."""
     open: str = ""
     """What the prompt leaves open of its answers, in a sentence."""
     unfounded: tuple[str, ...] = ()
@@ -53,7 +56,8 @@ def ask_for_reading(judge: ForeignJudge, client: Client, settings: JudgeSettings
     if isinstance(answer, Unfilled):
         return f"{answer.reason}: {answer.detail}"
     said = {name: answer.text(name).strip() for name in _TEXTS}
-    return check_reading(text, tuple(label.strip() for label in answer.texts("labels")), said)
+    labels, forms = (tuple(words.strip() for words in answer.texts(name)) for name in ("labels", "form"))
+    return check_reading(text, labels, said, forms)
 
 
 def text_of(judge: ForeignJudge) -> str:
@@ -62,7 +66,9 @@ def text_of(judge: ForeignJudge) -> str:
     return "\n\n".join(texts)
 
 
-def check_reading(text: str, labels: tuple[str, ...], said: Mapping[str, str]) -> ModelReading:
+def check_reading(
+    text: str, labels: tuple[str, ...], said: Mapping[str, str], forms: tuple[str, ...] = ()
+) -> ModelReading:
     """Keep of a model's reading what stands in the prompt.
 
     Args:
@@ -70,9 +76,10 @@ def check_reading(text: str, labels: tuple[str, ...], said: Mapping[str, str]) -
         labels: The worst first.
         said: `unordered`, `scale`, `threshold`, `verdict`, `first_words`, `last_words` and `open`; empty where there is
             nothing to say.
+        forms: First words of sentences on the form of the answer.
     """
     stands = {words: _as_it_stands(words, text) for words in (*labels, *said.values())}
-    quoted = [*labels, said["verdict"], said["first_words"], said["last_words"]]
+    quoted = [*labels, said["threshold"], said["verdict"], said["first_words"], said["last_words"]]
     unfounded = [words for words in quoted if words and not stands[words]]
     scale = None
     try:
@@ -92,6 +99,7 @@ def check_reading(text: str, labels: tuple[str, ...], said: Mapping[str, str]) -
         threshold=stands[said["threshold"]],
         verdict=stands[said["verdict"]],
         criteria=f"{first} ... {last}" if first and last else "",
+        forms=tuple(words for form in forms if (words := _as_it_stands(form, text))),
         open=said["open"],
         unfounded=tuple(unfounded),
     )
@@ -104,16 +112,18 @@ def settle(judge: ForeignJudge, options: AddOptions, reading: ModelReading) -> S
     """
     alone = found = understand(judge, options)
     for read in (_criteria, _answers, _verdict, _threshold):
-        taken = read(found, options, reading)
-        if taken is None:
-            continue
         try:
+            taken = read(found, options, reading)
+            if taken is None:
+                continue
             after = understand(judge, taken)
         except InputError:
             continue
         if len(after.questions) <= len(found.questions):
             options, found = taken, after
     questions = list(found.questions)
+    if unplaced := _threshold_unplaced(found, options, reading):
+        questions.append(unplaced)
     known = options.labels or options.scale or _told_beside(judge)
     if reading.open and not known and not questions:
         text = f"its answers are not clear, as the model says: {reading.open} (--labels, worst first, or --scale)"
@@ -134,7 +144,14 @@ def _told_beside(judge: ForeignJudge) -> bool:
 def _criteria(found: Understood, options: AddOptions, reading: ModelReading) -> AddOptions | None:
     if options.criteria is not None or not reading.criteria:
         return None
-    return replace(options, criteria=reading.criteria)
+    named = criteria_between(found.text, reading.criteria)
+    forms = [at for words in reading.forms if (at := found.text.find(words)) >= 0]
+    rules = rules_within(found.text, found.units, named, forms)
+    if rules is None:
+        return None
+    words = found.text[rules.start : rules.end].strip()
+    same = words == found.text[named.start : named.end]
+    return replace(options, criteria=reading.criteria if same else words)
 
 
 def _answers(found: Understood, options: AddOptions, reading: ModelReading) -> AddOptions | None:
@@ -147,7 +164,7 @@ def _answers(found: Understood, options: AddOptions, reading: ModelReading) -> A
         same = scale is not None and scale.kind == "binary" and not scale.labels  # true and false of JSON
         return None if same else replace(options, labels=reading.labels)
     if reading.scale is not None and (scale is None or _ends(scale) != _ends(reading.scale)):
-        return replace(options, scale=reading.scale)
+        return replace(options, scale=reading.scale, threshold_open=True)
     return None
 
 
@@ -161,16 +178,39 @@ def _verdict(found: Understood, options: AddOptions, reading: ModelReading) -> A
 
 
 def _threshold(found: Understood, options: AddOptions, reading: ModelReading) -> AddOptions | None:
-    if options.threshold is not None or not reading.threshold or options.choice:
+    if options.threshold is not None or options.choice or found.scale is None:
         return None
-    taken = replace(options, threshold=reading.threshold)
-    if any(question.option == "threshold" for question in found.questions):
-        return taken
-    try:
-        changed = found.scale is None or with_threshold(found.scale, taken).threshold != found.scale.threshold
-    except InputError:
+    threshold = _on_scale(reading.threshold, found.scale)
+    if threshold is None or with_threshold(found.scale, replace(options, threshold=threshold)) == found.scale:
+        asked = any(question.option == "threshold" for question in found.questions)
+        return replace(options, threshold=threshold) if threshold and asked else None
+    return replace(options, threshold=threshold)
+
+
+def _on_scale(words: str, scale: OutputScale) -> str | None:
+    """Return the one label or number of a scale that words name, unless all answers would pass then."""
+    if scale.labels:
+        pattern = "|".join(map(re.escape, sorted(scale.labels, key=len, reverse=True)))
+        named = {match.casefold() for match in re.findall(rf"(?<!\w)(?:{pattern})(?!\w)", words, re.IGNORECASE)}
+        placed = [label for label in scale.labels if label.casefold() in named]
+        worst = scale.labels[0]
+    else:
+        numbers = (number.replace(",", ".") for number in re.findall(r"\d+(?:[.,]\d+)?", words))
+        placed = [number for number in numbers if scale.contains(float(number))]
+        worst = str(scale.low)
+    return placed[0] if len(placed) == 1 and placed[0] != worst else None
+
+
+def _threshold_unplaced(found: Understood, options: AddOptions, reading: ModelReading) -> Question | None:
+    """Ask for the threshold where what the model reads is no grade of the scale, or lets every answer pass."""
+    scale = found.scale
+    told = options.threshold or (options.scale and not options.threshold_open)
+    asked = any(question.option == "threshold" for question in found.questions)
+    if told or asked or not reading.threshold or scale is None or scale.kind == "choice":
         return None
-    return taken if changed else None
+    if (scale.kind == "binary" and not scale.labels) or _on_scale(reading.threshold, scale):
+        return None
+    return ask_for_threshold(reading.threshold, scale.labels)
 
 
 def _answer_of(found: Understood) -> str:

@@ -30,7 +30,7 @@ class Question:
     """The option that answers it, without its dashes."""
     text: str
     labels: tuple[str, ...] = ()
-    """The labels whose order is asked for."""
+    """The labels whose order is asked for, or of which one is."""
 
     def __str__(self) -> str:
         return self.text

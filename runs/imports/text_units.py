@@ -387,6 +387,45 @@ def find_criteria(text: str, units: Sequence[Unit]) -> Span | None:
     return best
 
 
+def rules_within(text: str, units: Sequence[Unit], span: Span, forms: Sequence[int]) -> Span | None:
+    """Return the longest stretch of a span without a field and without what only says in what form to answer.
+
+    Args:
+        text: The prompt.
+        units: Its units.
+        span: What somebody took for its criteria.
+        forms: Where sentences on the form of the answer begin. Those that we know ourselves count at the span's ends
+            only, since a rule may speak of JSON too.
+    """
+    inside = [unit for unit in units if unit.start < span.end and unit.end > span.start and unit.kind != "blank"]
+    while inside and _only_form(text, inside[-1]):
+        inside.pop()
+    while inside and _only_form(text, inside[0]):
+        inside.pop(0)
+    stretches: list[Span] = []
+    joins = False
+    for unit in inside:
+        start, end = max(unit.start, span.start), min(unit.end, span.end)
+        cut = FIELD in text[start:end] or any(unit.start <= at < unit.end for at in forms)
+        if joins and not cut:
+            stretches[-1] = Span(start=stretches[-1].start, end=end)
+        elif not cut:
+            stretches.append(Span(start=start, end=end))
+        joins = not cut
+    return max(stretches, key=lambda stretch: stretch.end - stretch.start, default=None)
+
+
+def _only_form(text: str, unit: Unit) -> bool:
+    """Whether a unit says nothing but how to answer; what begins with a condition may be a rule."""
+    words = text[unit.start : unit.end]
+    if unit.kind != "answer" or _CONDITIONAL.match(words):
+        return False
+    if _ALWAYS_ANSWER.search(words) or _LINE_FORM.match(words):
+        return True
+    conditional = re.search(rf"\b(?:{pattern_of('if')})\b", words, re.IGNORECASE)
+    return conditional is None and _OF_FORM.search(words) is not None
+
+
 def _runs(text: str, units: Sequence[Unit]) -> Iterator[tuple[list[Unit], bool]]:
     """Yield runs of rules, with whether a heading over it names criteria.
 

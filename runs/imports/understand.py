@@ -29,6 +29,9 @@ class Understood:
     prompt: JudgePrompt | None
     """None while a question is open."""
     questions: tuple[Question, ...]
+    text: str
+    """All of it, with a sign for each field."""
+    units: tuple[Unit, ...]
     marked: tuple[tuple[str, str], ...]
     """The text line by line, each with what it was taken for."""
     fields: Mapping[str, str] = field(default_factory=dict)
@@ -65,12 +68,18 @@ def understand(judge: ForeignJudge, options: AddOptions) -> Understood:
     answer = known_answer(judge, asks, reading, options)
     questions = list(answer.questions)
     scale = with_threshold(answer.scale, options) if answer.scale else None
-    if scale and options.threshold is None and options.scale is None and (judge.scale is None or judge.threshold_open):
+    told = options.threshold is not None or (options.scale is not None and not options.threshold_open)
+    if scale and not told and (judge.scale is None or judge.threshold_open):
         said, open_words = stated_threshold(reading, judge.beside, scale)
         if said is not None:
             scale = replace(scale, threshold=said)
         elif open_words and not options.labels:
-            questions.append(ask_for_threshold(open_words))
+            questions.append(ask_for_threshold(open_words, scale.labels))
+        elif scale.kind not in ("binary", "choice"):
+            notes.append(
+                f"It does not say which answers pass: from {scale.name(scale.threshold)} on they do here, the middle"
+                " of the scale; --threshold says another."
+            )
     if scale is None and not questions:
         text_of = "on what scale does it answer? (--scale 1..5@4, or --labels FAIL,PASS with the worst first)"
         questions.append(Question("scale", text_of))
@@ -86,6 +95,8 @@ def understand(judge: ForeignJudge, options: AddOptions) -> Understood:
         judge=judge,
         prompt=prompt,
         questions=tuple(questions),
+        text=text,
+        units=tuple(units),
         marked=_marked(text, units, span, [names[name] for name in fields]),
         fields=names,
         scale=scale,
@@ -145,17 +156,26 @@ def _criteria(text: str, units: Sequence[Unit], judge: ForeignJudge, options: Ad
             return Span(start=at, end=at + len(judge.criteria))
         found = find_criteria(text, units)
         return found and _trimmed(text, found)
-    first, ellipsis, last = (side.strip() for side in options.criteria.partition("..."))
+    span = criteria_between(text, options.criteria)
+    if FIELD in text[span.start : span.end]:
+        raise InputError("a field of the row stands inside the criteria", hint="name the words before it, or after it")
+    return span
+
+
+def criteria_between(text: str, words: str) -> Span:
+    """Return where words stand in a text, from the first to the last where there is `...` between them.
+
+    Raises:
+        InputError: They do not stand there.
+    """
+    first, ellipsis, last = (side.strip() for side in words.partition("..."))
     start = text.find(first)
     end = text.find(last, start) if ellipsis else start
     if not first or start < 0 or end < 0:
         raise InputError(
-            f"the criteria {options.criteria!r:.80} do not stand in the prompt", hint="copy their first and last words"
+            f"the criteria {words!r:.80} do not stand in the prompt", hint="copy their first and last words"
         )
-    span = Span(start=start, end=end + len(last if ellipsis else first))
-    if FIELD in text[span.start : span.end]:
-        raise InputError("a field of the row stands inside the criteria", hint="name the words before it, or after it")
-    return span
+    return Span(start=start, end=end + len(last if ellipsis else first))
 
 
 def _trimmed(text: str, span: Span) -> Span:

@@ -32,7 +32,7 @@ Say frimp or blorp.
 """
 CLEAR = OPEN.replace("Say frimp or blorp.", "Give a score from 1 to 5, 5 being the best, as 'Score: N'.")
 NAMES = ("unordered", "scale", "threshold", "verdict", "first_words", "last_words", "open")
-NOTHING = {"labels": [], **dict.fromkeys(NAMES, "")}
+NOTHING = {"labels": [], "form": [], **dict.fromkeys(NAMES, "")}
 
 
 class Scripted:
@@ -128,6 +128,90 @@ def test_a_threshold_that_the_model_reads_is_taken(tmp_path: Path) -> None:
     found = understand(judge, settle(judge, AddOptions(), reading_of(judge, scale="1..5", threshold="4")).options)
     assert found.scale is not None
     assert found.scale.threshold == 4
+
+
+THREE = """You check claims.
+
+A claim is backed when the source says it outright. It is shaky when the source only hints at it.
+Give back JSON like {"why": "...", "label": "..."} where label is unbacked, shaky or backed.
+Numbers have to be those of the source.
+
+Source: {source}
+Claim: {claim}
+"""
+
+
+@pytest.mark.parametrize(("said", "expected"), [("Backed", 2.0), ("only backed", 2.0), ("shaky", 1.0)])
+def test_of_three_labels_what_passes_is_what_the_model_reads(tmp_path: Path, said: str, expected: float) -> None:
+    """However it writes the label."""
+    judge = judge_of(tmp_path, THREE + "\nWe publish only backed claims. Backed ones need no look.\n")
+    reading = reading_of(judge, labels=["unbacked", "shaky", "backed"], threshold=said)
+    settled = settle(judge, AddOptions(), reading)
+    scale = understand(judge, settled.options).scale
+    assert (settled.questions, scale and scale.threshold) == ((), expected)
+
+
+@pytest.mark.parametrize("said", ["shaky claims and backed", "unbacked"])
+def test_a_threshold_that_has_no_place_on_the_scale_is_asked_for(tmp_path: Path, said: str) -> None:
+    """Two labels are no threshold, and with the worst of all every answer would pass."""
+    judge = judge_of(tmp_path, THREE + "\nShaky claims and backed ones are printed.\n")
+    reading = reading_of(judge, labels=["unbacked", "shaky", "backed"], threshold=said)
+    (question,) = settle(judge, AddOptions(), reading).questions
+    assert (question.option, question.labels) == ("threshold", ("unbacked", "shaky", "backed"))
+    own = AddOptions(threshold="backed")
+    assert settle(judge, own, reading).questions == ()
+
+
+def test_a_middle_that_nobody_said_is_told(tmp_path: Path) -> None:
+    """With a model and without."""
+    judge = judge_of(tmp_path, THREE)
+    for options in (AddOptions(), settle(judge, AddOptions(), reading_of(judge)).options):
+        (note,) = (note for note in understand(judge, options).notes if "does not say which answers pass" in note)
+        assert "from shaky on" in note
+    told = understand(judge, AddOptions(threshold="backed"))
+    assert not any("which answers pass" in note for note in told.notes)
+
+
+def test_a_scale_of_the_models_leaves_the_threshold_to_the_words(tmp_path: Path) -> None:
+    """The sentence on what passes is read as ever."""
+    judge = judge_of(tmp_path, CLEAR + "\nLetters with 2 or less go out, 2 or less is acceptable.\n")
+    settled = settle(judge, AddOptions(), reading_of(judge, scale="5..1"))
+    scale = understand(judge, settled.options).scale
+    assert scale is not None
+    assert scale.labels[int(scale.threshold)] == "2"
+
+
+@pytest.mark.parametrize(
+    ("said", "criteria"),
+    [
+        (
+            {"first_words": "A claim is backed", "last_words": "unbacked, shaky or backed."},
+            "A claim is backed when the source says it outright. It is shaky when the source only hints at it.",
+        ),
+        (
+            {
+                "first_words": "A claim is backed",
+                "last_words": "those of the source.",
+                "form": ["Give back JSON like", "never said"],
+            },
+            "A claim is backed when the source says it outright. It is shaky when the source only hints at it.",
+        ),
+        (
+            {"first_words": "A claim is backed", "last_words": "Source: {source}"},
+            "A claim is backed when the source says it outright. It is shaky when the source only hints at it.\n",
+        ),
+    ],
+)
+def test_criteria_of_the_models_hold_no_words_on_the_answer_and_no_field(
+    tmp_path: Path, said: dict[str, object], criteria: str
+) -> None:
+    """What only says how to answer is cut off, or parts them; the longest part is left."""
+    judge = judge_of(tmp_path, THREE)
+    settled = settle(judge, AddOptions(), reading_of(judge, **said))
+    prompt = understand(judge, settled.options).prompt
+    assert prompt is not None
+    assert prompt.criteria.strip() == criteria.strip()
+    assert "Give back" not in prompt.criteria
 
 
 def test_what_the_model_finds_open_is_asked_until_it_is_said(tmp_path: Path) -> None:
