@@ -206,7 +206,7 @@ def test_a_clock_that_is_set_back_changes_nothing_but_times(tmp_path: Path, meas
 
 
 def test_a_folder_that_is_deleted_in_the_middle_is_said(tmp_path: Path, measured: Callable[[str], None]) -> None:
-    """Whoever deletes the workspace loses it: the next write is an error, and nothing more is said to be kept."""
+    """Whoever deletes the workspace loses it: the next write is an error, and a command says so and sends no more."""
     root = tmp_path / "work"
     workspace = Workspace(root)
     run_id = create_run(workspace.database, "optimize", {})
@@ -218,7 +218,24 @@ def test_a_folder_that_is_deleted_in_the_middle_is_said(tmp_path: Path, measured
     with contextlib.suppress(WorkspaceError):
         workspace.close()
     assert not Workspace(root).exists
-    measured("1 deletion: the next look refused")
+
+    write_demo_rows(tmp_path / "rows.jsonl", documents=60)
+    with Server(make_app(Simulated(), Faults.parse("latency=0.3"))) as endpoint:
+        command = [sys.executable, "-m", "judgewright", "bench", "groundedness", "rows.jsonl", "--workspace", "work"]
+        command += ["--model", f"simulated@{endpoint.base_url}", "--concurrency", "4"]
+        bench = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+        deadline = time.monotonic() + SECONDS
+        while billed(endpoint)["billed"] < 20 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        shutil.rmtree(root)
+        before = billed(endpoint)["billed"]
+        _, said = bench.communicate(timeout=SECONDS)
+        sent_after = billed(endpoint)["billed"] - before
+    assert bench.returncode == 3, said
+    assert "was deleted" in said
+    assert not root.exists()
+    assert sent_after <= 40
+    measured("1 deletion under a run: the next look refused; 1 under a `bench` of 200 rows: it ended and said so")
 
 
 def test_every_fault_of_the_page_names_its_test() -> None:

@@ -193,11 +193,11 @@ def test_a_database_of_another_program_is_left_alone(postgres: PostgresServer, t
         assert list_runs(workspace.database) == ()
 
 
-def started(team: Place, *arguments: str) -> subprocess.Popen[str]:
-    """Start a command in a process of its own."""
-    command = [sys.executable, "-m", "judgewright", *arguments, "--workspace", str(team), "--json"]
+def started(place: Path | Place, folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    """Start a command in a folder, in a process of its own."""
+    command = [sys.executable, "-m", "judgewright", *arguments, "--workspace", str(place), "--json"]
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, cwd=team.root, stdout=pipe, stderr=pipe, text=True)
+    return subprocess.Popen(command, cwd=folder, stdout=pipe, stderr=pipe, text=True)
 
 
 def test_the_page_and_the_terminal_read_while_two_processes_write(
@@ -209,7 +209,9 @@ def test_the_page_and_the_terminal_read_while_two_processes_write(
     (team.root / "strict.yaml").write_text(strict.to_yaml())
     with Server(make_app(Simulated(), Faults.parse("latency=0.5"))) as server:
         model = ("--model", f"simulated@{server.base_url}", "--concurrency", "8")
-        writers = [started(team, "bench", judge, str(rows), *model) for judge in ("groundedness", "strict.yaml")]
+        writers = [
+            started(team, team.root, "bench", judge, str(rows), *model) for judge in ("groundedness", "strict.yaml")
+        ]
         try:
             app = review_app(team, token=TOKEN, port=PORT, environment=Environment())
             with TestClient(app, base_url=f"http://127.0.0.1:{PORT}", follow_redirects=False) as page:
@@ -255,24 +257,28 @@ def test_jobs_are_lines_of_the_server_and_worked_by_who_added_them(
     assert job.job_id in said
 
 
-def test_two_gates_at_once_spend_one_look_each(team: Place, rows: Path, measured: Callable[[str], None]) -> None:
+@pytest.mark.parametrize("kind", ["folder", "server"])
+def test_two_gates_at_once_spend_one_look_each(
+    kind: str, tmp_path: Path, rows: Path, request: pytest.FixtureRequest, measured: Callable[[str], None]
+) -> None:
     """Of different questions both looks stand in the ledger; the same question is answered once."""
+    place: Path | Place = tmp_path if kind == "folder" else request.getfixturevalue("team")
     edited = Registry().get("groundedness")
     for name in ("one", "two"):
         prompt = edited.edited(criteria=f"{edited.criteria}\nBe strict about numbers, {name}.")
-        (team.root / f"{name}.yaml").write_text(prompt.to_yaml())
+        (tmp_path / f"{name}.yaml").write_text(prompt.to_yaml())
     asked = ("one.yaml", "two.yaml", "two.yaml")
     tail = (str(rows), "--model", "simulated", "--objective", OBJECTIVE)
-    gates = [started(team, "gate", "groundedness", after, *tail) for after in asked]
+    gates = [started(place, tmp_path, "gate", "groundedness", after, *tail) for after in asked]
     ended = [gate.communicate(timeout=SECONDS) for gate in gates]
     assert {gate.returncode for gate in gates} <= {0, 1}, ended
-    with Workspace(team) as workspace:
+    with Workspace(place) as workspace:
         ledger = HoldoutLedger(workspace.database)
         looks = [record for record in ledger.history().records if record.look.purpose == "gate"]
         runs = [found for found in list_runs(workspace.database) if found.kind == "gate"]
     numbers = sorted(record.look.number for record in looks)
     said = " and ".join(map(str, numbers))
-    measured(f"{len(gates)} gates, {len(set(asked))} questions: {len(looks)} looks, numbered {said}")
+    measured(f"{len(gates)} gates with a {kind}, {len(set(asked))} questions: {len(looks)} looks, numbered {said}")
     assert numbers == [1, 2]
     assert all(record.outcome for record in looks)
     assert len(runs) == 2
