@@ -1,4 +1,4 @@
-"""Judges that Python code builds as objects of a tool: DeepEval's GEval, Ragas' prompts and critics, MLflow's judges.
+"""Judges that Python code builds as objects of a tool: DeepEval's GEval, metrics of Ragas, judges of MLflow.
 
 Their criteria and fields stand in arguments and classes; the file is parsed, and nothing of it is run.
 """
@@ -9,12 +9,13 @@ import ast
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from ...judges import InputError, OutputScale
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart, join_literals
 from .code_strings import constants_of, python_parts
+from .dspy_signature import read_signature
+from .foreign_judge import CodeJudge
 from .python_facts import strings_of
 from .stated_scale import of_numbers, read_levels
 from .template_syntaxes import read_double_brace
@@ -23,20 +24,6 @@ _GEVAL_NOTE = (
     "DeepEval's own words round criteria and steps are not here: a sentence of Judgewright's asks for the score."
 )
 _REPLY = {"reason": "text", "score": "score"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodeJudge:
-    """A judge built in code: what `ForeignJudge` takes."""
-
-    tool: str
-    messages: tuple[TemplateMessage, ...]
-    criteria: str = ""
-    scale: OutputScale | None = None
-    labels: tuple[str, ...] = ()
-    reply_schema: Mapping[str, str] | None = None
-    threshold_open: bool = False
-    notes: tuple[str, ...] = ()
 
 
 def read_code_judge(text: str, wanted: str | None) -> CodeJudge | None:
@@ -61,14 +48,18 @@ def read_code_judge(text: str, wanted: str | None) -> CodeJudge | None:
             if kind == "GEval" and given.keys() & {"criteria", "evaluation_steps"}:
                 found[name] = _geval(given, named, node.lineno)
             elif kind == "AspectCritic" and "definition" in given:
-                found[name] = _critic(given, named)
+                found[name] = _critic(given, named, tree)
             elif kind == "make_genai_metric" and given.keys() & {"grading_prompt", "definition"}:
                 found[name] = _genai_metric(given, named)
+            elif kind == "DiscreteMetric" and given.keys() >= {"prompt", "allowed_values"}:
+                found[name] = _discrete_metric(given, named, tree)
             elif kind in ("RubricsScore", "RubricsScoreWithReference", "RubricsScoreWithoutReference"):
-                found[name] = _rubrics_score(given, named, node.lineno)
+                found[name] = _rubrics_score(given, named, node, tree)
             elif kind == "make_judge" and "instructions" in given:
                 found[name] = _make_judge(given, named, tree)
-        elif isinstance(node, ast.ClassDef) and (judge := _pydantic_prompt(node, tree, named)):
+        elif isinstance(node, ast.ClassDef) and (
+            judge := _pydantic_prompt(node, tree, named) or read_signature(node, tree)
+        ):
             found[node.name] = judge
     if wanted is not None:
         return found.get(wanted)
@@ -140,15 +131,42 @@ def _rubric(node: ast.expr, named: Mapping[str, ast.expr]) -> str:
     return f"{low if low == high else f'{low} to {high}'}: {_text(given.get('expected_outcome'), named)}"
 
 
-def _critic(given: Mapping[str, ast.expr], named: Mapping[str, ast.expr]) -> CodeJudge:
+def _critic(given: Mapping[str, ast.expr], named: Mapping[str, ast.expr], tree: ast.Module) -> CodeJudge:
     """Read Ragas' AspectCritic, which answers 1 where its definition holds."""
     definition = _text(given["definition"], named)
+    names = _sample_fields(definition, tree)
     return CodeJudge(
         tool="Ragas' AspectCritic",
-        messages=_messages(definition, ["user_input", "response"]),
+        messages=_messages(definition, names),
         criteria=definition,
         reply_schema={"reason": "text", "verdict": "score"},
-        notes=("Of the fields that Ragas can show, user_input and response are here.",),
+        notes=(_fields_note(names),),
+    )
+
+
+def _sample_fields(words: str, tree: ast.Module) -> list[str]:
+    """Return the fields of a row of Ragas: those of the file's samples, and a reference that the words speak of."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    samples = [call for call in calls if ast.unparse(call.func).rpartition(".")[2] == "SingleTurnSample"]
+    shown = {keyword.arg for sample in samples for keyword in sample.keywords}
+    if re.search(r"\breference\b", words, re.IGNORECASE):
+        shown.add("reference")
+    more = [name for name in ("retrieved_contexts", "reference_contexts", "reference") if name in shown]
+    return ["user_input", "response", *more]
+
+
+def _fields_note(names: list[str]) -> str:
+    return f"Of the fields that Ragas can show, {', '.join(names[:-1])} and {names[-1]} are here."
+
+
+def _discrete_metric(given: Mapping[str, ast.expr], named: Mapping[str, ast.expr], tree: ast.Module) -> CodeJudge:
+    """Read Ragas' DiscreteMetric, which answers with one of its values beside a reason."""
+    return CodeJudge(
+        tool="Ragas' DiscreteMetric",
+        messages=_one("user", list(python_parts(given["prompt"], dict(named)))),
+        labels=strings_of(tree, given["allowed_values"]),
+        reply_schema={"reason": "text", "value": "score"},
+        notes=("How to answer stands in words of Judgewright: Ragas adds them only when it asks.",),
     )
 
 
@@ -173,7 +191,9 @@ def _genai_metric(given: Mapping[str, ast.expr], named: Mapping[str, ast.expr]) 
     )
 
 
-def _rubrics_score(given: Mapping[str, ast.expr], named: Mapping[str, ast.expr], line: int) -> CodeJudge:
+def _rubrics_score(
+    given: Mapping[str, ast.expr], named: Mapping[str, ast.expr], call: ast.Call, tree: ast.Module
+) -> CodeJudge:
     """Read Ragas' RubricsScore: a description of each grade, the worst first."""
     rubrics = given.get("rubrics")
     rubrics = named.get(rubrics.id) if isinstance(rubrics, ast.Name) else rubrics
@@ -185,18 +205,19 @@ def _rubrics_score(given: Mapping[str, ast.expr], named: Mapping[str, ast.expr],
     grades = sorted(levels)
     if len(grades) < 3 or grades != list(range(grades[0], grades[-1] + 1)):
         raise InputError(
-            f"line {line}: the rubrics of this RubricsScore cannot be told without running it",
+            f"line {call.lineno}: the rubrics of this RubricsScore cannot be told without running it",
             hint="write them beside it as a dictionary: score1_description and so on",
         )
     words = "\n".join(f"{grade}: {levels[grade]}" for grade in grades)
+    names = _sample_fields("reference" if ast.unparse(call.func).endswith("WithReference") else words, tree)
     return CodeJudge(
         tool="Ragas' RubricsScore",
-        messages=_messages(words, ["user_input", "response"]),
+        messages=_messages(words, names),
         criteria=words,
         scale=of_numbers([float(grade) for grade in grades]),
         threshold_open=True,
         reply_schema={"feedback": "text", "score": "score"},
-        notes=("Of the fields that Ragas can show, user_input and response are here.",),
+        notes=(_fields_note(names),),
     )
 
 

@@ -82,7 +82,7 @@ _CLAUSE_ENDS = rf"(?={_CLOSE}[ \t]*(?:[.,;)\]\n]|$|(?<=[ \t])[ \t]|\b(?:{_ORS})\
 _FRAME = re.compile(rf"{_KEY}:) ?{_OPEN}(?P<value>{_PHRASE}){_CLAUSE_ENDS}")
 _EQUATED = re.compile(rf"{_KEY}=(?!=)) ?{_OPEN}(?P<value>{_PHRASE})(?={_CLOSE}[ \t]*:|{_CLAUSE_ENDS[3:]}")
 TAGGED = re.compile(r"<([A-Za-z][\w-]*)>\s*([^<>\n]{0,60}?)\s*</\1>")
-BRACKETS = re.compile(r"\[\[\s*([^\[\]\n]{1,30}?)\s*\]\]")
+BRACKETS = re.compile(r"\[\[\s*([^\[\]\n#]{1,30}?)\s*\]\]")
 _IFS, _ELSE = pattern_of("if"), pattern_of("otherwise")
 _CONDITION = re.compile(
     rf"(?:^|[.;,:!?]|\b(?:{_ORS})(?=\s))[ \t]*(?:[-*•] )?"

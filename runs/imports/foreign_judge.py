@@ -48,6 +48,20 @@ class ForeignJudge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CodeJudge:
+    """A judge built in code: what `ForeignJudge` takes."""
+
+    tool: str
+    messages: tuple[TemplateMessage, ...]
+    criteria: str = ""
+    scale: OutputScale | None = None
+    labels: tuple[str, ...] = ()
+    reply_schema: Mapping[str, str] | None = None
+    threshold_open: bool = False
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ImportOptions:
     """What the user says about an import."""
 

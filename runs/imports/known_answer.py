@@ -43,7 +43,8 @@ def known_answer(judge: ForeignJudge, asks: str, whole: str, options: AddOptions
     if options.choice:
         scale = OutputScale(kind="choice", labels=options.labels, threshold=1.0)
     own = scale is not None and scale.kind == "binary" and "score" not in json_fields(asks)  # promptfoo's "pass"
-    if judge.scale and options.verdict in (None, judge.verdict) and not labels and not (own and judge.verdict == ""):
+    own = own and judge.verdict == "" and not judge.reply_schema
+    if judge.scale and options.verdict in (None, judge.verdict) and not labels and not own:
         scale = judge.scale
     if options.scale:
         scale = options.scale

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 
 from ...judges import InputError, JudgeSettings, OutputScale, Unfilled, ask_instruction, load_instruction
 from ...judges.models import Client
+from ...judges.reply_reading import WORDS_FOR_ONE, WORDS_FOR_ZERO
 from ...judges.scale import parse_label_scale
 from ..exports.template_parts import Field
 from .foreign_judge import AddOptions, ForeignJudge
 from .known_answer import ask_for_threshold, with_threshold
-from .stated_answer import Question
+from .stated_answer import Question, named_scale
 from .text_units import rules_within
 from .understand import Understood, criteria_between, understand
 
@@ -52,12 +53,14 @@ class Settled:
 def ask_for_reading(judge: ForeignJudge, client: Client, settings: JudgeSettings) -> ModelReading | str:
     """Have a model read a prompt; return why there is no reading where its reply cannot be used."""
     text = text_of(judge)
-    (answer,) = ask_instruction(load_instruction("read_judge"), [{"prompt": text}], client, settings=settings)
+    beside = judge.beside.comments
+    item = {"prompt": text, "beside": beside or "nothing"}
+    (answer,) = ask_instruction(load_instruction("read_judge"), [item], client, settings=settings)
     if isinstance(answer, Unfilled):
         return f"{answer.reason}: {answer.detail}"
     said = {name: answer.text(name).strip() for name in _TEXTS}
     labels, forms = (tuple(words.strip() for words in answer.texts(name)) for name in ("labels", "form"))
-    return check_reading(text, labels, said, forms)
+    return check_reading(f"{text}\n\n{beside}", labels, said, forms)
 
 
 def text_of(judge: ForeignJudge) -> str:
@@ -72,7 +75,7 @@ def check_reading(
     """Keep of a model's reading what stands in the prompt.
 
     Args:
-        text: The prompt.
+        text: The prompt, and what its file says beside it.
         labels: The worst first.
         said: `unordered`, `scale`, `threshold`, `verdict`, `first_words`, `last_words` and `open`; empty where there is
             nothing to say.
@@ -110,6 +113,7 @@ def settle(judge: ForeignJudge, options: AddOptions, reading: ModelReading) -> S
 
     Where its words alone would have said something else, a note tells so.
     """
+    known = options.labels or options.scale or _told_beside(judge)
     alone = found = understand(judge, options)
     for read in (_criteria, _answers, _verdict, _threshold):
         try:
@@ -119,20 +123,23 @@ def settle(judge: ForeignJudge, options: AddOptions, reading: ModelReading) -> S
             after = understand(judge, taken)
         except InputError:
             continue
-        if len(after.questions) <= len(found.questions):
+        if read is _answers or len(after.questions) <= len(found.questions):
             options, found = taken, after
     questions = list(found.questions)
     if unplaced := _threshold_unplaced(found, options, reading):
         questions.append(unplaced)
-    known = options.labels or options.scale or _told_beside(judge)
     if reading.open and not known and not questions:
         text = f"its answers are not clear, as the model says: {reading.open} (--labels, worst first, or --scale)"
         questions.append(Question("scale", text))
     ours, theirs = _answer_of(alone), _answer_of(found)
-    notes = ()
+    notes: list[str] = []
     if ours and theirs and ours != theirs:
-        notes = (f"Its words alone would say {ours}; the model reads {theirs}, and that is taken.",)
-    return Settled(options=options, questions=tuple(questions), notes=notes)
+        notes.append(f"Its words alone would say {ours}; the model reads {theirs}, and that is taken.")
+    elif options.choice and theirs and not ours:
+        notes.append(
+            f"The model reads {theirs} as labels of which none is better; --labels and --threshold say others."
+        )
+    return Settled(options=options, questions=tuple(questions), notes=tuple(notes))
 
 
 def _told_beside(judge: ForeignJudge) -> bool:
@@ -161,11 +168,14 @@ def _answers(found: Understood, options: AddOptions, reading: ModelReading) -> A
     if reading.labels and reading.unordered:
         return replace(options, labels=reading.labels, choice=True)
     if reading.labels and (scale is None or _folded(scale.labels) != _folded(reading.labels)):
-        same = scale is not None and scale.kind == "binary" and not scale.labels  # true and false of JSON
-        return None if same else replace(options, labels=reading.labels)
-    if reading.scale is not None and (scale is None or _ends(scale) != _ends(reading.scale)):
-        return replace(options, scale=reading.scale, threshold_open=True)
-    return None
+        if scale is not None and scale.kind == "binary" and not scale.labels and _plain(reading.labels):
+            return None
+        taken, read = replace(options, labels=reading.labels), named_scale(reading.labels)
+    elif (read := reading.scale) is not None and (scale is None or _differ(scale, read)):
+        taken = replace(options, scale=read, threshold_open=True)
+    else:
+        return None
+    return taken if taken.threshold is not None else replace(taken, threshold=_on_scale(reading.threshold, read))
 
 
 def _verdict(found: Understood, options: AddOptions, reading: ModelReading) -> AddOptions | None:
@@ -221,6 +231,17 @@ def _answer_of(found: Understood) -> str:
     passing = scale.labels[int(scale.threshold)] if scale.labels else f"{scale.threshold:g}"
     answers = ", ".join(scale.labels) or f"{scale.low}..{scale.high}"
     return answers if scale.kind == "choice" else f"{answers} (passing from {passing})"
+
+
+def _plain(labels: tuple[str, ...]) -> bool:
+    """Whether two labels are no and yes in words of which JSON has its own."""
+    return labels[0].lower() in WORDS_FOR_ZERO and labels[-1].lower() in WORDS_FOR_ONE
+
+
+def _differ(ours: OutputScale, theirs: OutputScale) -> bool:
+    """Whether a scale that the model reads is another than ours; 0 and 1 may be the ends of all that lies between."""
+    between = theirs.kind == "probability" and ours.kind != "probability"
+    return between or _ends(ours) != _ends(theirs)
 
 
 def _ends(scale: OutputScale) -> tuple[str, str]:

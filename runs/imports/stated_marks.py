@@ -47,6 +47,8 @@ _GOES_ON = re.compile(
 
 def read_mark(text: str) -> str:
     """Return the mark that a text asks for round the verdict; empty for none."""
+    if headed := [key for key in re.findall(r"\[\[ ## (\w+) ## \]\]", text) if key not in ("reasoning", "completed")]:
+        return f"[[ ## {headed[-1]} ## ]] ..."  # as DSPy has its answers written
     if BRACKETS.search(text):
         return "[[...]]"
     if match := re.search(r"\[([A-Z]{3,20})\](?=\s*[<(\[]?[^\n]{0,30}?(?:number|integer|score|rating|\d))", text):

@@ -42,9 +42,11 @@ class Scripted:
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self.asked: list[Request] = []
 
     async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
         """Answer once."""
+        self.asked.append(request)
         return Completion(text=self.text)
 
     async def close(self) -> None:
@@ -212,6 +214,89 @@ def test_criteria_of_the_models_hold_no_words_on_the_answer_and_no_field(
     assert prompt is not None
     assert prompt.criteria.strip() == criteria.strip()
     assert "Give back" not in prompt.criteria
+
+
+SOAKED = """You look at towels.
+
+0 = dry
+1 = damp at the hem
+2 = wet
+3 = dripping
+
+Towels with 0 or 1 go back on the shelf, all others to the dryer.
+
+Towel: {towel}
+
+Answer as <wetness>0-3</wetness>
+"""
+
+
+def test_a_scale_that_falls_is_taken_with_what_passes_on_it(tmp_path: Path) -> None:
+    """The words alone would ask from which number a towel passes once the scale is turned round."""
+    judge = judge_of(tmp_path, SOAKED)
+    settled = settle(judge, AddOptions(), reading_of(judge, scale="3..0", threshold="1", verdict="wetness"))
+    scale = understand(judge, settled.options).scale
+    assert scale is not None
+    assert (settled.questions, scale.labels, scale.threshold) == ((), ("3", "2", "1", "0"), 2.0)
+
+
+def test_a_scale_that_falls_without_a_threshold_is_asked_about_and_not_dropped(tmp_path: Path) -> None:
+    """What the model reads is not left for our reading because it asks more."""
+    judge = judge_of(tmp_path, SOAKED)
+    settled = settle(judge, AddOptions(), reading_of(judge, scale="3..0"))
+    scale = understand(judge, settled.options).scale
+    assert scale is not None
+    assert settled.questions or (scale.labels, scale.threshold) == (("3", "2", "1", "0"), 2.0)
+
+
+def test_between_0_and_1_is_more_than_0_or_1(tmp_path: Path) -> None:
+    """The ends are the same."""
+    judge = judge_of(tmp_path, CLEAR.replace("Give a score from 1 to 5, 5 being the best", "Write 1 if all, 0 if none"))
+    scale = understand(judge, settle(judge, AddOptions(), reading_of(judge, scale="probability")).options).scale
+    assert scale is not None
+    assert scale.kind == "probability"
+
+
+@pytest.mark.parametrize("labels", [["true", "false"], ["false", "true"]])
+def test_of_true_and_false_the_model_says_which_is_the_bad_one(tmp_path: Path, labels: list[str]) -> None:
+    """True is the good one only where it says nothing else."""
+    judge = judge_of(
+        tmp_path, CLEAR.replace("Give a score", 'Return JSON: {"kept": true} or {"kept": false}. No score')
+    )
+    scale = understand(judge, settle(judge, AddOptions(), reading_of(judge, labels=labels)).options).scale
+    assert scale is not None
+    assert (scale.kind, list(scale.labels or ("false", "true"))) == ("binary", labels)
+
+
+def test_what_the_file_says_beside_the_prompt_is_shown_to_the_model(tmp_path: Path) -> None:
+    """A comment may say what passes; words of it count as quotations."""
+    path = tmp_path / "letters.py"
+    path.write_text(f'# whatever got a 4 goes out\nPROMPT = """{CLEAR}"""\n', encoding="utf-8")
+    judge = read_own_prompt(path)
+    model = Scripted(json.dumps(NOTHING | {"threshold": "4 goes out"}))
+    with Client(model) as client:
+        reading = ask_for_reading(judge, client, JudgeSettings())
+    assert "whatever got a 4 goes out" in model.asked[0].messages[-1].content
+    assert isinstance(reading, ModelReading)
+    scale = understand(judge, settle(judge, AddOptions(), reading).options).scale
+    assert (reading.unfounded, scale and scale.threshold) == ((), 4.0)
+
+
+def test_labels_do_not_close_what_the_model_finds_open(tmp_path: Path) -> None:
+    """Labels alone do not say which of them is good."""
+    judge = judge_of(tmp_path, OPEN)
+    reading = reading_of(judge, labels=["blorp", "frimp"], open="It does not say which of the two is kept.")
+    assert "which of the two is kept" in str(settle(judge, AddOptions(), reading).questions[-1])
+
+
+def test_labels_without_an_order_are_said(tmp_path: Path) -> None:
+    """Our words would have asked for one."""
+    judge = judge_of(tmp_path, OPEN)
+    reading = reading_of(
+        judge, labels=["frimp", "blorp"], unordered="yes", first_words="Keep what deals", last_words="is an advert."
+    )
+    (note,) = settle(judge, AddOptions(), reading).notes
+    assert "frimp, blorp as labels of which none is better" in note
 
 
 def test_what_the_model_finds_open_is_asked_until_it_is_said(tmp_path: Path) -> None:
