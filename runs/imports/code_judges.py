@@ -221,6 +221,17 @@ def _rubrics_score(
     )
 
 
+def mlflow_messages(instructions: str) -> tuple[TemplateMessage, TemplateMessage]:
+    """Return the messages as MLflow makes them: the instructions name the fields, which it sends after them."""
+    parts = read_double_brace(instructions.strip())
+    names = dict.fromkeys(part.name for part in parts if isinstance(part, Field))
+    text = "".join(part.name if isinstance(part, Field) else part for part in parts)
+    row: list[TemplatePart] = []
+    for name in names:
+        row += [f"\n\n{name}:\n" if row else f"{name}:\n", Field(name)]
+    return TemplateMessage(role="system", parts=(text,)), TemplateMessage(role="user", parts=tuple(row))
+
+
 def _make_judge(given: Mapping[str, ast.expr], named: Mapping[str, ast.expr], tree: ast.Module) -> CodeJudge:
     """Read MLflow's make_judge; how to answer stands in no words of its own, MLflow adds them."""
     text = "".join(
@@ -229,9 +240,11 @@ def _make_judge(given: Mapping[str, ast.expr], named: Mapping[str, ast.expr], tr
     )
     values = given.get("feedback_value_type")
     kind = ast.unparse(values) if values is not None else "str"
+    messages = mlflow_messages(text)
     return CodeJudge(
         tool="MLflow's make_judge",
-        messages=(TemplateMessage(role="user", parts=read_double_brace(text.strip())),),
+        messages=messages,
+        criteria=messages[0].text({}),
         labels=strings_of(tree, values) if values is not None else (),
         scale=OutputScale(kind="binary", labels=("false", "true"), threshold=1.0) if kind == "bool" else None,
         reply_schema={"result": "score", "rationale": "text"},

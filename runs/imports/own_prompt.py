@@ -16,7 +16,7 @@ import yaml
 from ...judges import InputError, OutputScale
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart, join_literals
 from .body_facts import facts_of
-from .code_judges import read_code_judge
+from .code_judges import mlflow_messages, read_code_judge
 from .code_strings import fixed_arguments, read_javascript, read_python
 from .file_facts import FileFacts
 from .foreign_judge import ForeignJudge
@@ -27,7 +27,7 @@ from .placeholders import read_parts, read_unusual
 from .prompt_files import read_promptfoo, read_text
 from .python_facts import python_facts
 from .stated_answer import read_answer
-from .template_syntaxes import read_double_brace, read_f_string
+from .template_syntaxes import read_f_string
 
 _PYTHON = (".py",)
 _JAVASCRIPT = (".js", ".mjs", ".cjs", ".ts", ".mts", ".jsx", ".tsx")
@@ -207,6 +207,8 @@ def _from_body(path: Path, body: Any, text: str) -> ForeignJudge:  # Any: JSON o
         return read_promptfoo(path, rubric_alone=True)
     if "metric_type" in body or ("prompt" in body and "config" in body and "response_model_info" in body):
         return _ragas(path, body)
+    if isinstance(augmented := body.get("memory_augmented_judge_data"), Mapping):
+        return _mlflow_memory(path, augmented)
     if isinstance(body.get("instructions_judge_pydantic_data"), Mapping):
         return _mlflow(path, body["instructions_judge_pydantic_data"])
     if isinstance(body.get("prompt"), Mapping):  # LangSmith, Langfuse and others keep the prompt one level down
@@ -326,6 +328,18 @@ def _ragas(path: Path, body: Body) -> ForeignJudge:
     return _judge(path, "Ragas", messages, labels=tuple(map(str, allowed or ())))
 
 
+def _mlflow_memory(path: Path, judge: Body) -> ForeignJudge:
+    """Read a judge that MLflow aligned by memory: the judge it began with, and guidelines behind its instructions."""
+    inner = (judge.get("base_judge") or {}).get("instructions_judge_pydantic_data") or {}
+    rules = [f"- {guideline['guideline_text']}" for guideline in judge.get("semantic_memory") or ()]
+    if rules and "instructions" in inner:
+        inner = {**inner, "instructions": "\n".join([inner["instructions"].rstrip(), "", "Guidelines:", *rules])}
+    found = _mlflow(path, inner)
+    if not judge.get("episodic_trace_ids"):
+        return found
+    return replace(found, notes=(*found.notes, "The examples that MLflow looks up for each row are not here."))
+
+
 def _mlflow(path: Path, judge: Body) -> ForeignJudge:
     """Read a judge as MLflow dumps it; how to answer stands in no words of its own, MLflow adds them."""
     instructions, values = judge.get("instructions"), judge.get("feedback_value_type")
@@ -337,10 +351,12 @@ def _mlflow(path: Path, judge: Body) -> ForeignJudge:
         labels = tuple(map(str, values.get("enum") or ()))
         if values.get("type") == "boolean":
             scale = OutputScale(kind="binary", labels=("false", "true"), threshold=1.0)
+    messages = mlflow_messages(instructions)
     return _judge(
         path,
         "MLflow",
-        (TemplateMessage(role="user", parts=read_double_brace(instructions)),),
+        messages,
+        criteria=messages[0].text({}),
         labels=labels,
         scale=scale,
         reply_schema={"result": "score", "rationale": "text"},

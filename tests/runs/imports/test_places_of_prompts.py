@@ -213,3 +213,38 @@ def test_json_in_doubled_braces_computes_nothing(tmp_path: Path) -> None:
     assert prompt is not None
     assert (prompt.inputs, prompt.scale.labels) == (("question", "answer"), ("FAIL", "PASS"))
     assert '{"reasons": ["..."]' in prompt.reply
+
+
+MLFLOW = {
+    "instructions": "Does {{ outputs }} answer what {{ inputs }} asks?\n\nSmall talk is fine.",
+    "model": "openai:/gpt-4o",
+    "feedback_value_type": {"enum": ["no", "yes"], "type": "string"},
+}
+"""A judge of MLflow, its instructions written by an optimizer, which name the fields inside sentences."""
+
+
+def test_instructions_of_mlflow_name_the_fields_and_the_row_follows(tmp_path: Path) -> None:
+    """MLflow sends no row's text inside its instructions, and all of them may be edited."""
+    path = tmp_path / "aligned.json"
+    path.write_text(json.dumps({"name": "desk", "instructions_judge_pydantic_data": MLFLOW}), encoding="utf-8")
+    prompt = understand(read_own_prompt(path), AddOptions(fields={"inputs": "question"})).prompt
+    assert prompt is not None
+    assert prompt.criteria == "Does outputs answer what inputs asks?\n\nSmall talk is fine."
+    assert prompt.template == "outputs:\n{{outputs}}\n\ninputs:\n{{question}}"
+    assert prompt.scale.labels == ("no", "yes")
+
+
+def test_guidelines_that_mlflow_learnt_stand_behind_its_instructions(tmp_path: Path) -> None:
+    """A judge aligned by memory keeps them apart from its instructions; a missing part of it is said."""
+    path = tmp_path / "aligned.json"
+    memory = {
+        "base_judge": {"name": "desk", "instructions_judge_pydantic_data": MLFLOW},
+        "episodic_trace_ids": ["tr-1"],
+        "semantic_memory": [{"guideline_text": "Refunds are never promised.", "source_trace_ids": ["tr-1"]}],
+    }
+    body = {"name": "desk", "instructions_judge_pydantic_data": None, "memory_augmented_judge_data": memory}
+    path.write_text(json.dumps(body), encoding="utf-8")
+    found = understand(read_own_prompt(path), AddOptions())
+    assert found.prompt is not None
+    assert found.prompt.criteria.endswith("Small talk is fine.\n\nGuidelines:\n- Refunds are never promised.")
+    assert "The examples that MLflow looks up for each row are not here." in found.notes
