@@ -13,7 +13,16 @@ from .stated_direction import order_of_ladder, side_of, with_direction
 from .stated_fields import BOOLEAN, json_fields, verdict_field
 from .stated_labels import SURE, StatedLabels, find_labels, letter_range, read_labels, read_lettered, read_shown
 from .stated_marks import as_mark, names_verdict, place_of, read_mark
-from .stated_scale import NUMBER, as_number, of_numbers, read_count, read_levels, read_numbers, read_percent
+from .stated_scale import (
+    NUMBER,
+    as_number,
+    named_ranges,
+    of_numbers,
+    read_count,
+    read_levels,
+    read_numbers,
+    read_percent,
+)
 
 _COMPARES = r"\btie\b|\bbetter\b|\bcompare|\bprefer|\bequal|unentschieden|besser|vergleich|meilleur|mejor|winner"
 """Words of a prompt that sets two answers side by side, whose labels have no order."""
@@ -75,6 +84,8 @@ def read_answer(answer: str, whole: str, labels: tuple[str, ...] = (), score_fie
         stated = stated if stated and stated.weight >= SURE else None
     else:
         stated, scale, questions = _prose_scale(answer, whole)
+        if scale and not scale.labels and len(ranges := named_ranges(answer, whole)) > 1:
+            scale, questions = None, (Question("scale", f"which of its scales holds: {', '.join(ranges)}? (--scale)"),)
     mark = as_mark(score_field) if score_field else (stated.mark if stated else "") or read_mark(answer)
     mark = mark or place_of(answer) or _place_alone(scale, answer)
     if not labels:
@@ -87,11 +98,13 @@ def read_answer(answer: str, whole: str, labels: tuple[str, ...] = (), score_fie
 def _prose_scale(answer: str, whole: str) -> tuple[StatedLabels | None, OutputScale | None, tuple[Question, ...]]:
     """Return the labels, the scale and what is left to ask: from the answer's words, else from all of them."""
     stated, numbers = find_labels(answer, whole), read_numbers(answer) or read_percent(answer)
-    if stated and stated.weight >= (ASKED if numbers else SURE) and (in_order(stated.labels, whole) or not numbers):
+    letters = read_lettered(whole)
+    of_letters = bool(letters) and re.search(r"\bletter\b|buchstabe|\blettre", answer, re.IGNORECASE) is not None
+    sure = stated is not None and stated.weight >= (ASKED if numbers else SURE)
+    if stated and sure and not of_letters and (in_order(stated.labels, whole) or not numbers):
         scale, questions = _label_scale(stated.labels, whole)
         if scale or not (numbers := read_levels(whole)):
             return stated, scale, questions
-    letters = read_lettered(whole)
     if letters and re.search(r"\bletter|\boption|\bgrade|\bchoice|buchstabe|lettre", answer, re.IGNORECASE):
         if re.search(r"\b(?:grade|rating|note)\b", answer, re.IGNORECASE) or LETTER_RANGE.search(whole):
             return StatedLabels(labels=letters), named_scale(letters[::-1]), ()
@@ -150,6 +163,8 @@ def _json_answer(
     if labels:
         return StatedAnswer(scale=named_scale(labels), reply_schema=schema)
     scale, questions = _field_scale(key, fields, answer, whole)
+    if scale and scale.kind == "binary" and not scale.labels and re.fullmatch(r"[01]?[.,]\d+", fields[key].strip()):
+        scale = OutputScale(kind="probability", threshold=0.5)  # its example is no whole number
     if scale is not None:
         scale, questions = _directed(scale, whole, key.rpartition(".")[2], is_field=True)
     return StatedAnswer(scale=scale, reply_schema=schema, questions=questions)

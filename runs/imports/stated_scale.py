@@ -82,6 +82,10 @@ _INLINE = re.compile(
 )
 
 
+_CALLED_SCALE = re.compile(
+    r"\b(?:scale|skala|échelle|escala)\W+(?:(?:of|from|between|von|zwischen|de|del)\W+)?$", re.IGNORECASE
+)
+_CALLED_SCORE = re.compile(r"\b(?:score|rating|grade|note|punktzahl|puntuación)\W{1,3}$", re.IGNORECASE)
 _COUNTING = (
     "zero one two three four five six seven eight nine ten",
     "null eins zwei drei vier fünf sechs sieben acht neun zehn",
@@ -149,6 +153,13 @@ def read_numbers(text: str, *, cued: bool = False) -> OutputScale | None:
     if match := _OUT_OF.search(text):
         return of_numbers([1.0 if match["high"] == "5" else 0.0, float(match["high"])])
     return OutputScale(kind="binary", threshold=1.0) if _BIT.search(text) else None
+
+
+def named_ranges(answer: str, whole: str) -> list[str]:
+    """Return the different ranges that a text calls a scale, or that of a score in the words that ask for it."""
+    called = [match for match in _RANGE.finditer(whole) if _CALLED_SCALE.search(whole, 0, match.start())]
+    asked = [match for match in _RANGE.finditer(answer) if _CALLED_SCORE.search(answer, 0, match.start())]
+    return list(dict.fromkeys(f"{match['low']}..{match['high']}" for match in (*called, *asked)))
 
 
 def read_percent(text: str) -> OutputScale | None:

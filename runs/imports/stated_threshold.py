@@ -75,6 +75,11 @@ _REST = (
     r"\b(?:everything|anything|all(?:es)?|tout|todo) "
     r"(?:else|(?:the )?others?|the rest|andere|übrige|le reste|lo demás)\b"
 )
+_ALL_BEYOND = re.compile(
+    r",\s(?:(?:and|und|et|y) )?(?:everything|anything|all|alles|tout|todo)\s(?:above|below|higher|lower|beyond|over"
+    r"|under|worse|darüber|darunter|au-dessus|en dessous|por encima|por debajo)\b(?!\W*\d).*",
+    re.IGNORECASE,
+)
 _SEVERAL = re.compile(
     rf"{_N.replace('(?![', '(?!(?:[.,][0-9])|[')}(?:\s?(?:,|and|or|und|oder|et|ou|y|o|-|–|to|bis"
     rf"|/)+\s?(?:(?:and|or|und|oder|et|ou|y|o)\s)?(?:an? |eine |une? |una? )?(?P<last>[0-9]+))+{_THEN}",
@@ -179,7 +184,8 @@ def _of_labels(clause: str, labels: tuple[str, ...]) -> int | str | None:
         match = re.search(
             rf"{_LISTED}(?:\s?[=:→]\s?|\W+(?:\w+\W+){{0,3}}?){words}", clause, re.IGNORECASE
         ) or re.search(
-            rf"\b{words}\w*\W+(?:(?:is|are|for|at|from|with|only|means|on|an?|the|ist|ab|if|grade|label|verdict)\W+){{0,3}}{_LISTED}",
+            rf"\b{words}\w*\W+(?:(?:is|are|for|at|from|with|only|means|on|an?|the|ist|ab|if|grade|label|verdict|counts?"
+            rf"|sind|zählt|zählen|gilt|gelten|compte|cuenta)\W+){{0,3}}{_LISTED}",
             clause,
             re.IGNORECASE,
         )
@@ -261,6 +267,11 @@ def _passing(sentence: str, numbers: list[float], scale: OutputScale) -> str | f
     if wanted and numbers[0] < numbers[-1]:
         return _place(_number(wanted), numbers, scale)
     passes, fails = _says(sentence)
+    if rest := _ALL_BEYOND.search(sentence):
+        others, sentence = _says(rest.group()), sentence[: rest.start()]
+        passes, fails = _says(sentence)
+        if passes == fails:  # what is done with the others says what is done with these
+            fails, passes = others
     if passes and fails and (clauses := re.split(r"[,;]\s", sentence))[1:]:
         said = {found for clause in clauses if (found := _passing(clause, numbers, scale)) is not None}
         return said.pop() if len(said) == 1 else None

@@ -117,6 +117,7 @@ _ALWAYS_ANSWER = re.compile(
     r"|\b(?:exactly|strictly)? ?in (?:exactly )?(?:this|the following) (?:form|format)\b|im folgenden format"
     r"|\b(?:last|first|final|letzten?|ersten?) (?:line|zeile)\b"
     r"|\bline [\"“'`][A-Z]|\[[A-Z]{3,20}\]\s*[<(\[]|\bone of: "
+    r"|\b(?:end|finish|close|conclude) with:?\s*$"
     r"|\bends? (?:\w+ ){0,3}with (?:a|one|the) (?:\w+ )?line\b|\b(?:output|answer|response|reply) format\b"
     r"|^\W*\w+ first, then (?:an? |the )?(?:dash|reason|expla|line|comma|justif|comment)|\bmax(?:imal"
     r"|imum)?\.? \d+ (?:words|wörter|mots)\b|\bwhere (?:score|\d) (?:is|means)|[\"'`]\w+[\"'`] (?:field|key)\b"
@@ -129,7 +130,7 @@ _ALWAYS_ANSWER = re.compile(
 )
 _LINE_FORM = re.compile(
     r"\s*[\w -]{1,25}:\s*<[^<>]*>\s*$|\s*[*_]*[A-ZÄÖÜ][\w -]{0,25}[*_]*:[*_]*\s*"
-    r"(?:[<\[(][^<>\[\]]*[>\])]|\.\.\.|…|\d{1,3}(?: ?%|/\d{1,3})?$|[\w-]+ (?:or|oder|\||/) [\w :-]+"
+    r"(?:[<\[(][^<>\[\]]*[>\])]|\.\.\.|…|(?:\d{1,3}|N{1,3}|X{1,3})(?: ?%|/\d{1,3})?$|[\w-]+ (?:or|oder|\||/) [\w :-]+"
     r"|[\w-]+(?: [\w-]+){0,2}(?: ?[/|] ?[\w-]+(?: [\w-]+){0,2})+)\s*\W*$"
 )
 _KEY_WITH_PLACE = re.compile(r"\s*[*_]*[^\W\d_][\w -]{0,25}[*_]*:[*_]*\s*(?:[NXnx#_]|\.\.\.|…)\s*$")
