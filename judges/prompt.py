@@ -22,7 +22,7 @@ from .reply_reading import ReplyForm
 from .rows import Row
 from .scale import DecisionRule, OutputScale, ScaleKind
 
-PLACEHOLDER = re.compile(r"\{\{([A-Za-z_][A-Za-z0-9_]*)\}\}")
+PLACEHOLDER = re.compile(r"\{\{([^\W\d]\w*)\}\}")
 CRITERIA_PLACE = "{{criteria}}"
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{d}{i}" for d in ("com", "lpt") for i in range(1, 10))}

@@ -25,7 +25,7 @@ def fenced(template: str, fields: dict[str, str], version: str) -> str:
         text = fields[name].replace(tag, tag[:4] + " " + tag[4:])
         return f"<{name}-{tag}>\n{text}\n</{name}-{tag}>"
 
-    return re.sub(r"\{\{([A-Za-z_][A-Za-z0-9_]*)\}\}", fence, template)
+    return re.sub(r"\{\{([^\W\d]\w*)\}\}", fence, template)
 
 
 def read_reply(reply: str | None, finish_reason: str = "stop", refusal: str | None = None) -> tuple[float, str]:

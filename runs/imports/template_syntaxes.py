@@ -16,7 +16,7 @@ from ..exports.template_parts import Field, TemplatePart, join_literals, split_p
 Parts = tuple[TemplatePart, ...]
 TemplateReader = Callable[[str], Parts]
 
-_NAME = r"[A-Za-z_][A-Za-z0-9_.]*"
+_NAME = r"[^\W\d][\w.]*"
 _DOUBLE = re.compile(rf"\{{\{{\s*({_NAME})\s*\}}\}}")
 _SINGLE = re.compile(rf"(?<!\{{)\{{({_NAME})\}}(?!\}})")
 _DOLLAR = re.compile(r"\$(?:\$|(?P<a>[A-Za-z_]\w*)|\{(?P<b>[A-Za-z_]\w*)\})")

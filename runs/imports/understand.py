@@ -140,7 +140,7 @@ def _names(fields: Sequence[str], wished: Mapping[str, str], notes: list[str]) -
         first, dot, rest = theirs.partition(".")
         bare = rest if dot and first in _NAMESPACES else theirs
         ours = wished.get(theirs) or re.sub(r"\W+", "_", bare)
-        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", ours):
+        if not ours.isidentifier():
             raise InputError(f"{ours!r} cannot be the name of a field", hint=f"say --field {theirs}=NAME")
         if ours in names.values():
             raise InputError(f"two fields would be called {ours!r}", hint="say --field THEIRS=OURS")

@@ -73,6 +73,16 @@ def read(module: ModuleType, reply: str | None) -> float | None:
         return None
 
 
+def test_fields_may_have_names_in_any_letters() -> None:
+    """The module sends what we send, and fences them by their names."""
+    prompt = replace(Registry().get("groundedness"), template="{{Prüftext}}\n{{本文}}\n{{1st}}")
+    inputs = {"Prüftext": "a {{本文}}", "本文": "b"}
+    messages = ours(prompt, inputs)
+    assert prompt.inputs == ("Prüftext", "本文")
+    assert module_of(prompt).messages(inputs) == messages
+    assert "<本文-" in messages[-1]["content"]
+
+
 @settings(max_examples=150, deadline=None)
 @given(text=st.tuples(HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE), row=st.tuples(HOSTILE, HOSTILE))
 def test_hostile_prompts_and_rows_are_sent_as_judgewright_sends_them(
