@@ -124,7 +124,7 @@ def add(
     """
     from ...judges.scale import parse_label_scale
     from ..actions.keep_judge import keep_judge
-    from ..imports import AddOptions, ModelReading, read_own_prompt, settle, understand
+    from ..imports import AddOptions, ModelReading, read_own_prompt, settle
 
     options = AddOptions(
         name=name,
@@ -141,12 +141,11 @@ def add(
     judge = read_own_prompt(file, string)
     reading = _model_reading(judge, models, workspace, quiet=as_json) if models.model else ModelReading()
     settled = settle(judge, options, reading)
-    found = understand(judge, settled.options)
     while settled.questions and asking:
-        _say_text(found)
+        _say_text(settled.found)
         options = _ask(options, settled.questions[0])
         settled = settle(judge, options, reading)
-        found = understand(judge, settled.options)
+    found = settled.found
     if settled.questions or found.prompt is None:
         if not as_json:
             _say_text(found)

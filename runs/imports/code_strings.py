@@ -431,11 +431,9 @@ def fixed_arguments(text: str) -> dict[str, str]:
     """Return the fields of a Python file's prompts that it fills with a constant of its own wherever it fills them."""
     tree = ast.parse(text)
     constants = {
-        target.id: str(node.value.value)
-        for node in tree.body
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
-        for target in node.targets
-        if isinstance(target, ast.Name) and target.id.isupper()
+        name: str(value.value)
+        for name, value in constants_of(tree).items()
+        if name.isupper() and isinstance(value, ast.Constant)
     }
     fixed: dict[str, str] = {}
     varying: set[str] = set()

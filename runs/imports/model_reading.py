@@ -45,6 +45,8 @@ class Settled:
     """What is known of a prompt with a model's help."""
 
     options: AddOptions
+    found: Understood
+    """The prompt as it is read with these options."""
     questions: tuple[Question, ...]
     notes: tuple[str, ...] = ()
     """Where the model reads something else than we did, in whole sentences; its reading is taken."""
@@ -139,7 +141,7 @@ def settle(judge: ForeignJudge, options: AddOptions, reading: ModelReading) -> S
         notes.append(
             f"The model reads {theirs} as labels of which none is better; --labels and --threshold say others."
         )
-    return Settled(options=options, questions=tuple(questions), notes=tuple(notes))
+    return Settled(options=options, found=found, questions=tuple(questions), notes=tuple(notes))
 
 
 def _told_beside(judge: ForeignJudge) -> bool:

@@ -336,7 +336,8 @@ def test_where_both_agree_nothing_is_asked_or_noted(tmp_path: Path) -> None:
     judge = judge_of(tmp_path, CLEAR)
     reading = reading_of(judge, scale="1..5", first_words="keep what\ndeals", last_words="an ADVERT.")
     settled = settle(judge, AddOptions(), reading)
-    assert settled == Settled(options=AddOptions(criteria="Keep what deals ... an advert."), questions=())
+    options = AddOptions(criteria="Keep what deals ... an advert.")
+    assert settled == Settled(options=options, found=understand(judge, options), questions=())
 
 
 def test_a_reply_that_cannot_be_read_is_told(tmp_path: Path) -> None:
