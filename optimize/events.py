@@ -7,13 +7,14 @@ format it came and what its absence means, so that runs of earlier versions are 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
-from ..judges import JudgePrompt, WorkspaceError, load_prompt
+from ..judges import JudgePrompt, load_prompt
 from ..slices import Predicate, parse_predicate
 from ..slices.slice import ALL_ROWS
+from .event_fields import read_fields, write_fields
 from .invariants import Violation
 from .losses.objective import ERRORS, Direction, Floor, Guard, Objective
 
@@ -516,96 +517,15 @@ def read_as(cls: type[E], payload: Json) -> E:
     Raises:
         WorkspaceError: See `read_event`.
     """
-    missing: list[int] = []
-    values = _read(cls, payload, _stored_names(cls), missing)
+    values, missing = read_fields(cls, payload)
     return cls(**values, format=min(missing, default=FORMAT + 1) - 1)
 
 
 def write_event(event: RunEvent) -> dict[str, Any]:  # Any: JSON
     """Return the payload of an event; one that was read comes out as it was."""
-    return _write(event, event.format)
+    return write_fields(event, event.format)
 
 
 def write_part(part: DecisionRecord) -> dict[str, Any]:  # Any: JSON
     """Return a decision as the journal has it."""
-    return _write(part, FORMAT)
-
-
-def _own_fields(cls: type[Any]) -> list[Field[Any]]:
-    return [one for one in fields(cls) if one.name != "format"]
-
-
-def _stored_name(one: Field[Any]) -> str:
-    return one.metadata.get("stored", one.name)
-
-
-def _stored_names(cls: type[Any]) -> set[str]:
-    """Return the entries that a payload of this class may have by name, those of flattened fields included."""
-    names: set[str] = set()
-    for one in _own_fields(cls):
-        if "flat" in one.metadata:
-            names |= _stored_names(one.metadata["flat"])
-        elif "rest" not in one.metadata:
-            names.add(_stored_name(one))
-    return names
-
-
-def _read(cls: type[Any], payload: Json, names: Collection[str], missing: list[int]) -> dict[str, Any]:
-    """Return the arguments of a class.
-
-    Args:
-        cls: The class.
-        payload: The JSON object that has its fields.
-        names: Entries that have a field of their own.
-        missing: Takes the format of each field that the payload is too old for.
-    """
-    values: dict[str, Any] = {}
-    for one in _own_fields(cls):
-        about, name = one.metadata, _stored_name(one)
-        if "rest" in about:
-            values[one.name] = {key: value for key, value in payload.items() if key not in names}
-        elif "flat" in about:
-            # A part that may be absent is there when its first field is.
-            if "omit" not in about or _stored_name(_own_fields(about["flat"])[0]) in payload:
-                values[one.name] = about["flat"](**_read(about["flat"], payload, names, missing))
-        elif name in payload:
-            values[one.name] = _read_value(payload[name], about.get("of"), missing)
-        elif "since" in about:
-            missing.append(about["since"])
-            earlier = about["earlier"]
-            values[one.name] = earlier(payload) if callable(earlier) else earlier
-        elif one.default is MISSING:
-            raise WorkspaceError(f"an event of kind {cls.__name__} has no field {name!r}")
-    return values
-
-
-def _read_value(value: object, of: type[Any] | None, missing: list[int]) -> object:
-    if isinstance(value, list):
-        return tuple(_read_value(one, of, missing) for one in value)
-    if of is not None and isinstance(value, Mapping):
-        return of(**_read(of, value, _stored_names(of), missing))
-    return value
-
-
-def _write(part: Any, version: int) -> dict[str, Any]:  # Any: a dataclass of this file
-    payload: dict[str, Any] = {}
-    for one in _own_fields(type(part)):
-        about = one.metadata
-        value: Any = getattr(part, one.name)
-        if "rest" in about:
-            payload |= value
-        elif (value is None and "omit" in about) or about.get("since", 0) > version:
-            continue
-        elif "flat" in about:
-            payload |= _write(value, version)
-        else:
-            payload[_stored_name(one)] = _write_value(value, about.get("of"), version)
-    return payload
-
-
-def _write_value(value: object, of: type[Any] | None, version: int) -> object:
-    if isinstance(value, tuple):
-        return [_write_value(one, of, version) for one in value]
-    if of is not None and isinstance(value, of):
-        return _write(value, version)
-    return value
+    return write_fields(part, FORMAT)

@@ -1,0 +1,100 @@
+"""How the fields of an event stand in its JSON object, by their metadata; see `events.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import MISSING, Field, fields
+from typing import Any
+
+from ..judges import WorkspaceError
+
+
+def read_fields(cls: type[Any], payload: Mapping[str, Any]) -> tuple[dict[str, Any], list[int]]:
+    """Return the arguments of an event's class, and the format of each field that the payload is too old for.
+
+    Raises:
+        WorkspaceError: A field is missing that every version has written.
+    """
+    missing: list[int] = []
+    return _read(cls, payload, _stored_names(cls), missing), missing
+
+
+def _own_fields(cls: type[Any]) -> list[Field[Any]]:
+    return [one for one in fields(cls) if one.name != "format"]
+
+
+def _stored_name(one: Field[Any]) -> str:
+    return one.metadata.get("stored", one.name)
+
+
+def _stored_names(cls: type[Any]) -> set[str]:
+    """Return the entries that a payload of this class may have by name, those of flattened fields included."""
+    names: set[str] = set()
+    for one in _own_fields(cls):
+        if "flat" in one.metadata:
+            names |= _stored_names(one.metadata["flat"])
+        elif "rest" not in one.metadata:
+            names.add(_stored_name(one))
+    return names
+
+
+def _read(cls: type[Any], payload: Mapping[str, Any], names: Collection[str], missing: list[int]) -> dict[str, Any]:
+    """Return the arguments of a class.
+
+    Args:
+        cls: The class.
+        payload: The JSON object that has its fields.
+        names: Entries that have a field of their own.
+        missing: Takes the format of each field that the payload is too old for.
+    """
+    values: dict[str, Any] = {}
+    for one in _own_fields(cls):
+        about, name = one.metadata, _stored_name(one)
+        if "rest" in about:
+            values[one.name] = {key: value for key, value in payload.items() if key not in names}
+        elif "flat" in about:
+            # A part that may be absent is there when its first field is.
+            if "omit" not in about or _stored_name(_own_fields(about["flat"])[0]) in payload:
+                values[one.name] = about["flat"](**_read(about["flat"], payload, names, missing))
+        elif name in payload:
+            values[one.name] = _read_value(payload[name], about.get("of"), missing)
+        elif "since" in about:
+            missing.append(about["since"])
+            earlier = about["earlier"]
+            values[one.name] = earlier(payload) if callable(earlier) else earlier
+        elif one.default is MISSING:
+            raise WorkspaceError(f"an event of kind {cls.__name__} has no field {name!r}")
+    return values
+
+
+def _read_value(value: object, of: type[Any] | None, missing: list[int]) -> object:
+    if isinstance(value, list):
+        return tuple(_read_value(one, of, missing) for one in value)
+    if of is not None and isinstance(value, Mapping):
+        return of(**_read(of, value, _stored_names(of), missing))
+    return value
+
+
+def write_fields(part: Any, version: int) -> dict[str, Any]:  # Any: a dataclass of events
+    """Return the JSON object of an event or a part of one, as a format has it."""
+    payload: dict[str, Any] = {}
+    for one in _own_fields(type(part)):
+        about = one.metadata
+        value: Any = getattr(part, one.name)
+        if "rest" in about:
+            payload |= value
+        elif (value is None and "omit" in about) or about.get("since", 0) > version:
+            continue
+        elif "flat" in about:
+            payload |= write_fields(value, version)
+        else:
+            payload[_stored_name(one)] = _write_value(value, about.get("of"), version)
+    return payload
+
+
+def _write_value(value: object, of: type[Any] | None, version: int) -> object:
+    if isinstance(value, tuple):
+        return [_write_value(one, of, version) for one in value]
+    if of is not None and isinstance(value, of):
+        return write_fields(value, version)
+    return value
