@@ -27,9 +27,11 @@ _MAP = re.compile(
 _SENDS_SCHEMA = re.compile(
     r"generateObject|Output\.object|zod\w*Format|[wW]ithStructuredOutput|response_?[sS]chema|response_format"
 )
-_SCHEMA = re.compile(r"\bz\.object\(\s*\{(?P<fields>[\s\S]*?)\}\s*\)")
+_SCHEMA = re.compile(r"\bz\.object\(\s*\{")
+_INNER_OBJECT = re.compile(r"(\w+)\s*:\s*z\s*\.object\(\s*\{([^{}]*)\}\s*\)")
+_FIELD_NAME = re.compile(r"[\w.]+(?=\s*:\s*z\b)")
 _SCHEMA_FIELD = re.compile(
-    r"(?P<name>\w+)\s*:\s*z\s*\.(?P<kind>\w+)\((?P<of>[^()]*)\)(?P<limits>(?:\s*\.\w+\((?:[^()\"']|\"[^\"]*\"|'[^']*')*\))*)"
+    r"(?P<name>[\w.]+)\s*:\s*z\s*\.(?P<kind>\w+)\((?P<of>[^()]*)\)(?P<limits>(?:\s*\.\w+\((?:[^()\"']|\"[^\"]*\"|'[^']*')*\))*)"
 )
 _DECLARED = re.compile(r"(?:(?:const|let|var|function)\s+)?([A-Za-z_$][\w$]*)\s*(?::[^=\n]*)?(?:=(?!=)|\(|:)")
 
@@ -68,8 +70,11 @@ def javascript_facts(text: str) -> FileFacts:
 
 
 def _answer_fields(code: str) -> dict[str, str]:
-    """Return the fields of the one zod schema that is sent beside the messages, each with its labels or limits."""
-    schemas = _SCHEMA.findall(code) if _SENDS_SCHEMA.search(code) else []
+    """Return the fields of the one zod schema that is sent beside the messages, each with its labels or limits.
+
+    A field of an inner object is named by its path, such as `result.label`.
+    """
+    schemas = list(_schemas(code)) if _SENDS_SCHEMA.search(code) else []
     fields: dict[str, str] = {}
     for field in _SCHEMA_FIELD.finditer(schemas[0]) if len(schemas) == 1 else ():
         ends = [re.search(rf"\.{end}\((-?\d+)\)", field["limits"]) for end in ("min", "max")]
@@ -77,6 +82,22 @@ def _answer_fields(code: str) -> dict[str, str]:
         labels = " | ".join(f'"{label}"' for label in _strings(field["of"]))
         fields[field["name"]] = labels or f"<{field['kind'].replace('array', 'list')}{range_said}>"
     return fields
+
+
+def _schemas(code: str) -> Iterator[str]:
+    """Yield the fields of each zod object that stands in no other, those of inner objects by their paths."""
+    at = 0
+    while match := _SCHEMA.search(code, at):
+        depth, at = 1, match.end()
+        while depth and at < len(code):
+            depth += {"{": 1, "}": -1}.get(code[at], 0)
+            at += 1
+        fields, inner = code[match.end() : at - 1], 1
+        while inner:
+            fields, inner = _INNER_OBJECT.subn(
+                lambda found: _FIELD_NAME.sub(lambda name: f"{found[1]}.{name[0]}", found[2]), fields
+            )
+        yield fields
 
 
 def _compared(code: str, constants: dict[str, float]) -> Iterator[Compared]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 from ...judges import InputError, OutputScale
@@ -30,7 +31,7 @@ def known_answer(judge: ForeignJudge, asks: str, whole: str, options: AddOptions
         asks += "".join(f'\n{{"{name}": {kind}}}' for kind, name in _NAMED_FIELD.findall(whole)[:1])
     schema_beside = bool(facts.answer_fields) and judge.reply_schema is None and not json_fields(asks)
     if schema_beside:
-        asks += "\nJSON: {" + ", ".join(f'"{name}": {said}' for name, said in facts.answer_fields.items()) + "}"
+        asks += f"\nJSON: {_as_object(facts.answer_fields)}"
     verdict = options.verdict or (judge.verdict if judge.verdict in json_fields(asks) else None)
     answer = read_answer(asks, whole, () if options.choice else labels, verdict)
     scale, questions = answer.scale, answer.questions
@@ -58,6 +59,19 @@ def known_answer(judge: ForeignJudge, asks: str, whole: str, options: AddOptions
     schema = dict(judge.reply_schema) if judge.reply_schema is not None else answer.reply_schema
     told = answer.told and not schema_beside
     return replace(answer, scale=scale, questions=questions, reply_schema=schema, told=told)
+
+
+def _as_object(fields: Mapping[str, str]) -> str:
+    """Write fields as the object that a prompt would show; `a.b` is a field of the object `a`."""
+    written: dict[str, str] = {}
+    inner: dict[str, dict[str, str]] = {}
+    for path, said in fields.items():
+        name, _, rest = path.partition(".")
+        if rest:
+            inner.setdefault(name, {})[rest] = said
+            said = _as_object(inner[name])
+        written[name] = said
+    return "{" + ", ".join(f'"{name}": {said}' for name, said in written.items()) + "}"
 
 
 def _with_labels_beside(

@@ -141,6 +141,24 @@ def test_a_schema_in_typescript_is_the_answer(tmp_path: Path) -> None:
     same_judge(tmp_path, "judge.ts", text, ("question", "answer"))
 
 
+def test_a_field_of_an_inner_object_is_read_there(tmp_path: Path) -> None:
+    """A zod schema may hold the verdict in an object of its own; replies have it there too."""
+    path = tmp_path / "judge.ts"
+    path.write_text(
+        "generateObject({ schema: z.object({ notes: z.string(), outcome: z.object({\n"
+        '  sure: z.boolean(), verdict: z.enum(["FAIL", "PASS"]) }) }),\n'
+        f"  system: `{ROLE}\n\n{RULES}`, prompt: `Question: ${{question}}\nAnswer: ${{answer}}` }});\n",
+        encoding="utf-8",
+    )
+    prompt = understand(read_own_prompt(path), AddOptions()).prompt
+    assert prompt is not None
+    assert list(prompt.reply_schema.items())[-1] == ("outcome.verdict", "score")
+    reply = '{"notes": "Two facts are missing.", "outcome": {"sure": true, "verdict": "FAIL"}}'
+    verdict = read_reply(prompt, Completion(text=reply))
+    assert isinstance(verdict, Verdict)
+    assert prompt.scale.labels[int(verdict.score)] == "FAIL"
+
+
 def test_code_without_a_long_string_is_refused(tmp_path: Path) -> None:
     """Code is never taken for a prompt."""
     path = tmp_path / "judge.go"
