@@ -14,10 +14,7 @@ Body = Mapping[str, Any]  # Any: JSON or YAML
 
 def facts_of(body: Body, text: str) -> FileFacts:
     """Return what keys beside the prompt say: a threshold, labels or their scores, and comments of the file."""
-    flat = {
-        **body,
-        **{key: value for inner in body.values() if isinstance(inner, Mapping) for key, value in inner.items()},
-    }
+    flat = dict(_entries(body))
     thresholds = [
         float(value)
         for key, value in flat.items()
@@ -43,6 +40,14 @@ def facts_of(body: Body, text: str) -> FileFacts:
         scores={str(label): float(number) for label, number in scores.items()},
         answer_fields=_asked_fields(body),
     )
+
+
+def _entries(body: Body, depth: int = 3) -> Iterator[tuple[str, Any]]:  # Any: JSON, YAML or TOML
+    """Yield the entries of a mapping and of those in it, the outermost last, so that they count."""
+    for value in body.values() if depth > 1 else ():
+        if isinstance(value, Mapping):
+            yield from _entries(value, depth - 1)
+    yield from body.items()
 
 
 def _asked_fields(body: Body) -> dict[str, str]:

@@ -141,6 +141,20 @@ def test_a_schema_in_typescript_is_the_answer(tmp_path: Path) -> None:
     same_judge(tmp_path, "judge.ts", text, ("question", "answer"))
 
 
+def test_what_passes_may_stand_in_a_table_of_its_own(tmp_path: Path) -> None:
+    """A settings file keeps the prompt in one table and the gate in another, both inside a third."""
+    path = tmp_path / "judge.toml"
+    asks = "Give a grade from 0 to 10.\nGrade: N"
+    path.write_text(
+        f"[check]\nmodel = 'm'\n[check.prompt]\nsystem = '{ROLE}'\n"
+        f"user = '''Answer: {{answer}}\n\n{RULES}\n\n{asks}'''\n[check.gate]\npass_threshold = 8\n",
+        encoding="utf-8",
+    )
+    understood = understand(read_own_prompt(path), AddOptions())
+    assert understood.scale is not None
+    assert (understood.scale.high, understood.scale.threshold) == (10, 8.0)
+
+
 def test_a_field_of_an_inner_object_is_read_there(tmp_path: Path) -> None:
     """A zod schema may hold the verdict in an object of its own; replies have it there too."""
     path = tmp_path / "judge.ts"
