@@ -29,7 +29,7 @@ TASKS = {
     "trivial_claims": {"claims": "[1] Sure!\n[2] Cats purr."},
     "rank_passages": {"query": "cats", "passages": "[1] dogs bark\n[2] cats purr"},
     "define_relevance": {"query": "How do cats purr?"},
-    "read_judge": {"prompt": "Is the reply polite?"},
+    "read_judge": {"prompt": "Is the reply polite?", "beside": "nothing"},
     "draft_judge": {
         "description": "A reply is polite when it greets.",
         "fields": "reply",
