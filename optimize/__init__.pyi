@@ -1,7 +1,9 @@
 from .ablation import HunkReport, measure_hunks
 from .archive import Archive, Candidate
+from .belief import Belief
 from .brief import BUDGET, Attempt, Brief, build_brief
-from .chance import Belief, Chance, Changes, chance_of
+from .chance import Chance, chance_of
+from .changes import Changes
 from .context import RunContext, Services, judge_rows, open_rows
 from .forecast import ASKED_AGAIN, Asked, PlannedRun, StepBound, bound_proposal, bound_run, draw_runs
 from .goal import Goal, Target

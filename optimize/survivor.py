@@ -18,7 +18,9 @@ from ..judges import Dataset, DecisionRule, JudgedDataset, JudgePrompt
 from ..judges.metrics.catalog import sign_of
 from ..judges.models import ask_together
 from .archive import Archive
-from .chance import Belief, Chance, Changes, chance_of
+from .belief import Belief
+from .chance import Chance, chance_of
+from .changes import Changes
 from .context import RunContext, open_rows
 from .events import BestCandidate, ChancesReckoned
 from .holdout.ledger import judge_id

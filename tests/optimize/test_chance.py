@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from judgewright.judges import BINARY, Dataset, JudgedDataset, Row, Unscored, Verdict
 from judgewright.optimize import Belief, Changes, Floor, Guard, Objective, chance_of, decide, read_objective
-from judgewright.optimize.chance import expected_largest
+from judgewright.optimize.belief import expected_largest
 
 GUARDED = read_objective("", target="precision", guards=("recall:-0.05",))
 ALPHA = 0.03

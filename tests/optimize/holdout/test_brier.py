@@ -8,7 +8,7 @@ from scipy.stats import permutation_test, ttest_rel
 
 from judgewright.judges import BINARY, PROBABILITY, Dataset, InputError, JudgedDataset, Row, Verdict, compare
 from judgewright.judges.metrics import count_cells, permutation_p
-from judgewright.optimize.chance import Belief, Changes, chance_of
+from judgewright.optimize import Belief, Changes, chance_of
 from judgewright.optimize.guarding import shortfall
 from judgewright.optimize.holdout import decide
 from judgewright.optimize.holdout.guards import guard_could_hold
