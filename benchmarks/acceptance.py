@@ -20,14 +20,13 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import tempfile
-from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from real_rows import DATA, cut, open_services
 
 from judgewright.judges import (
     BINARY,
@@ -48,10 +47,8 @@ from judgewright.optimize import (
     Chance,
     Changes,
     Mipro,
-    Proposer,
     RunContext,
     RunSettings,
-    Services,
     Survivor,
     TextGrad,
     benchmark,
@@ -66,11 +63,7 @@ from judgewright.optimize import (
 )
 from judgewright.optimize.goal_setting import set_goal
 from judgewright.optimize.holdout.ledger import alpha_of_look
-from judgewright.runs.store import SqliteDatabase
-from judgewright.runs.store.journal import RunJournal, create_run
-from judgewright.runs.store.ledger import HoldoutLedger
 
-DATA = Path(__file__).resolve().parents[2] / "shared/data"
 GUARDED = read_objective("", target="precision", guards=("recall:-0.05",))
 BANDS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.01)
 
@@ -200,43 +193,11 @@ WALK_ROWS = 1_200
 SHARES = (30, 25, 45, 0)
 
 
-def cut(dataset: Dataset, seed: int) -> tuple[Dataset, Dataset]:
-    """Draw whole groups for a walk; the rest are the evaluation part."""
-    keys = list(dict.fromkeys(row.group_key for row in dataset.rows))
-    chosen: set[str] = set()
-    count = 0
-    sizes = Counter(row.group_key for row in dataset.rows)
-    for i in np.random.default_rng(seed).permutation(len(keys)):
-        if count >= WALK_ROWS:
-            break
-        chosen.add(keys[i])
-        count += sizes[keys[i]]
-    parts = []
-    for inside in (True, False):
-        rows = tuple(row for row in dataset.rows if (row.group_key in chosen) == inside)
-        parts.append(replace(dataset, rows=rows, content_hash=f"{dataset.content_hash} {seed} {inside}"))
-    return parts[0], parts[1]
-
-
-def open_services(client: Client, proposer: Proposer, name: str) -> Services:
-    """Return services with a workspace of their own, so that each decision is a first look."""
-    database = SqliteDatabase(Path(tempfile.mkdtemp()) / "workspace.db")
-    run = create_run(database, "optimize", {"name": name})
-    return Services(
-        judge_client=client,
-        optimizer_client=client,
-        proposer=proposer,
-        journal=RunJournal(database, run),
-        ledger=HoldoutLedger(database),
-        run_id=run,
-    )
-
-
 def walk(task: Task, dataset: Dataset, client: Client, split: int) -> dict[str, Any]:
     """Take one walk, and measure what it ends with on the evaluation part; None in the place of what it has not."""
     prompt = Registry().get(task.judge)
     objective = read_objective(task.text, target=task.target, guards=task.guards)
-    rows, evaluation = cut(dataset, split)
+    rows, evaluation = cut(dataset, split, rows=WALK_ROWS)
     proposer, steps = (TextGrad(), 5) if split % 2 else (Mipro(), 2)
     settings = RunSettings(steps=steps, seed=split, shares=SHARES, look_anyway=True)
     services = open_services(client, proposer, f"{task.file} {task.target} {split}")
@@ -280,7 +241,7 @@ def walk(task: Task, dataset: Dataset, client: Client, split: int) -> dict[str, 
 NO_CHANCE = Chance(accepted=0.0, target=0.0, guards={}, measured={}, expected={}, error={}, rows=0)
 
 
-def walks(splits: int, file: Path | None) -> None:
+def walks(splits: range, file: Path | None) -> None:
     """Take the walks that `file` (JSON lines) does not hold yet, add each to it, and print what all come to."""
     found: list[dict[str, Any]] = []
     if file is not None and file.exists():
@@ -290,7 +251,7 @@ def walks(splits: int, file: Path | None) -> None:
         prompt = Registry().get(task.judge)
         dataset = load_dataset(DATA / task.file, inputs=prompt.inputs, scale=prompt.scale)
         with Client(Simulated(), record=MemoryRecord()) as client:
-            for split in range(splits):
+            for split in splits:
                 if (f"{task.judge} {task.target}", split) in taken:
                     continue
                 found.append(walk(task, dataset, client, split))
@@ -321,9 +282,10 @@ if __name__ == "__main__":
     parser.add_argument("part", choices=("tables", "walks"))
     parser.add_argument("--runs", type=int, default=3600)
     parser.add_argument("--splits", type=int, default=15)
+    parser.add_argument("--first", type=int, default=0, help="the first split; earlier ones may have been looked at")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     if arguments.part == "tables":
         tables(arguments.runs)
     else:
-        walks(arguments.splits, arguments.json)
+        walks(range(arguments.first, arguments.first + arguments.splits), arguments.json)

@@ -1,17 +1,18 @@
 """Hold five ways to a better prompt side by side, at equal numbers of requests, on rows that none of them saw.
 
-    python benchmarks/methods.py [SITUATION ...] [--seeds 10] [--json FILE]
+    python benchmarks/methods.py [SITUATION ...] [--splits 20] [--json FILE]
 
 Three published situations on real rows and the simulated model: a judge of low precision, one of low precision though
-its grades are rarely far off, one of low recall. Guided TextGrad, TextGrad on all rows with a plain loss, one rewrite a
-step, GEPA and MIPROv2 start from the same judged rows and go on until their next step could go over the budget: what
-fifteen steps of TextGrad ask when every proposal is validated whole. A request counts once a run, as if the run had
-begun with the verdicts on the open rows and an empty record: that the seeds share a record saves time and nothing else.
-Seeds vary minibatches, the search for the slice and what proposers draw; the split is one for all seeds.
+its grades are rarely far off, one of low recall. The unit is a split: two thirds of the rows, whole groups drawn anew,
+are cut into training, validation and holdout as a run cuts them; the rest is an evaluation part, which no run sees.
+Guided TextGrad, TextGrad on all rows with a plain loss, one rewrite a step, GEPA and MIPROv2 start from the same judged
+rows and go on until their next step could go over the budget: what five steps of TextGrad ask at most. A request counts
+once a run, as if the run had begun with the verdicts on the open rows and an empty record: that the methods of a split
+share a record saves time and nothing else.
 
-Each survivor is decided by the gate as if it were the first look at that holdout, and then measured against the start
-on the final rows; no survivor is no change. Intervals over seeds say how far a method varies on these rows, and
-nothing about others: all seeds share them.
+Each survivor is decided by the gate, as the first look at its holdout, whatever its chance of acceptance, and measured
+against the start on the evaluation part; no survivor is no change. Parts of different splits overlap, so that intervals
+over splits are a little too short.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -28,10 +28,13 @@ from pathlib import Path
 from statistics import mean, median, stdev
 from typing import Any
 
+from real_rows import DATA, cut, open_services
+
 from judgewright.judges import (
     Change,
     Client,
     Completion,
+    Dataset,
     JudgedDataset,
     JudgePrompt,
     Registry,
@@ -39,6 +42,7 @@ from judgewright.judges import (
     Splits,
     compare,
     load_dataset,
+    point,
 )
 from judgewright.judges.models import FailedCall, MemoryRecord
 from judgewright.optimize import (
@@ -73,15 +77,11 @@ from judgewright.optimize import (
 )
 from judgewright.optimize.search_state import SearchState
 from judgewright.optimize.step import Step
-from judgewright.runs.store import SqliteDatabase
-from judgewright.runs.store.journal import RunJournal, create_run
-from judgewright.runs.store.ledger import HoldoutLedger
 
-DATA = Path(__file__).resolve().parents[2] / "shared/data"
-STEPS = 15
+STEPS = 5
 """Steps of TextGrad that the budget is made of."""
-BATCH = 8
-"""Training rows that such a step is taken to judge."""
+SHARES = (25.0, 25.0, 50.0, 0.0)
+"""Of the rows that a run may split; half go to the holdout, so that the queries of TREC Deep Learning are enough."""
 ENDLESS = 1_000
 """More steps than any budget here covers."""
 GUIDED, UNGUIDED = "TextGrad, guided", "TextGrad, unguided"
@@ -197,25 +197,28 @@ class Capped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """What all methods of a situation have in common."""
+    """What all methods have in common on one split of a situation."""
 
     situation: Situation
     prompt: JudgePrompt
     objective: Objective
     parts: Splits
     baseline: JudgedDataset
+    evaluation: Dataset
     client: Client
     record: Counted
+    split: int
+    """Its number; it seeds the parts, the slice search and what proposers draw."""
     budget: int
     """Requests of one method, from the loss to the survivor."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What one method made of one seed."""
+    """What one method made of one split."""
 
     method: str
-    seed: int
+    split: int
     slice: str
     loss: str
     requests: int
@@ -226,10 +229,10 @@ class Run:
     """Version of the prompt."""
     decision: Decision | None
     changes: Mapping[str, Change]
-    """Of the target and each guarded metric on the final rows; empty without a survivor."""
+    """Of the target and each guarded metric on the evaluation part; empty without a survivor."""
 
     def change(self, metric: str) -> float:
-        """The change of a metric on the final rows, in points."""
+        """The change of a metric on the evaluation part, in points."""
         return 100 * self.changes[metric].difference if metric in self.changes else 0.0
 
     def adopted(self, metric: str) -> float:
@@ -239,55 +242,47 @@ class Run:
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the run; what it tells of sealed rows are aggregates."""
         return {
-            **{name: getattr(self, name) for name in ("method", "seed", "slice", "loss", "requests", "steps")},
+            **{name: getattr(self, name) for name in ("method", "split", "slice", "loss", "requests", "steps")},
             "results": dict(self.results),
             "survivor": self.survivor,
             "outcome": self.decision.outcome if self.decision else None,
             "reason": self.decision.reason if self.decision else None,
-            "final": {metric: asdict(change) for metric, change in self.changes.items()},
+            "evaluation": {metric: asdict(change) for metric, change in self.changes.items()},
         }
 
 
-def open_start(situation: Situation, client: Client, record: Counted) -> Start:
-    """Split the rows, and judge the open ones once for all methods."""
+def open_start(situation: Situation, client: Client, record: Counted, split: int) -> Start:
+    """Draw and split the rows, and judge the open ones once for all methods."""
     prompt = Registry().get(situation.judge)
-    dataset = load_dataset(DATA / situation.file, inputs=prompt.inputs, scale=prompt.scale)
+    every = load_dataset(DATA / situation.file, inputs=prompt.inputs, scale=prompt.scale)
+    dataset, evaluation = cut(every, split, rows=2 * len(every) // 3)
     objective = read_objective(situation.text, target=situation.target, guards=situation.guards)
-    services, settings = open_tools(client, TextGrad(), "start"), RunSettings()
+    services, settings = open_services(client, TextGrad(), "start"), RunSettings(shares=SHARES)
     parts = split_rows(dataset, services, settings)
     baseline = benchmark(prompt, parts, services, settings)
     record.share()
-    return Start(
+    start = Start(
         situation=situation,
         prompt=prompt,
         objective=objective,
         parts=parts,
         baseline=baseline,
+        evaluation=evaluation,
         client=client,
         record=record,
-        budget=STEPS * (BATCH + 2 + len(parts.validation)),
+        split=split,
+        budget=0,
     )
+    return replace(start, budget=STEPS * _step_most(start, TextGrad(), settings))
 
 
-def open_tools(client: Client, proposer: Proposer, run_id: str) -> Services:
-    """Return tools with a workspace of their own, so that each decision is a first look."""
-    database = SqliteDatabase(Path(tempfile.mkdtemp()) / "workspace.db")
-    run = create_run(database, "optimize", {"name": run_id})
-    return Services(
-        judge_client=client,
-        optimizer_client=client,
-        proposer=proposer,
-        journal=RunJournal(database, run),
-        ledger=HoldoutLedger(database),
-        run_id=run,
+def run_method(start: Start, method: str, proposer: Proposer, target: Target) -> Run:
+    """Write the loss, search under the cap, decide, and measure what survived on the evaluation part."""
+    settings = RunSettings(
+        steps=ENDLESS, look_anyway=True, seed=start.split, unguided=method == UNGUIDED, shares=SHARES
     )
-
-
-def run_method(start: Start, method: str, proposer: Proposer, target: Target, seed: int) -> Run:
-    """Write the loss, search under the cap, decide, and measure what survived on the final rows."""
-    settings = RunSettings(steps=ENDLESS, look_anyway=True, seed=seed, unguided=method == UNGUIDED)
     capped = Capped(proposer, start.record, start.budget, _step_most(start, proposer, settings))
-    services = open_tools(start.client, capped, f"{method} {seed}")
+    services = open_services(start.client, capped, f"{method} {start.split}")
     start.record.begin()
     loss = construct_loss(start.objective, target, start.baseline, services, settings)
     goal = Goal(objective=start.objective, target=target, loss=loss)
@@ -304,7 +299,7 @@ def run_method(start: Start, method: str, proposer: Proposer, target: Target, se
     decision = decide_on_holdout(run, survivor)
     return Run(
         method=method,
-        seed=seed,
+        split=start.split,
         slice=target.name,
         loss=str(loss.expression),
         requests=requests,
@@ -312,7 +307,7 @@ def run_method(start: Start, method: str, proposer: Proposer, target: Target, se
         results=_results(services),
         survivor=survivor.prompt.version if survivor else None,
         decision=decision,
-        changes=measure_final(start, survivor, services, settings) if survivor and decision else {},
+        changes=measure_on_evaluation(start, survivor, services, settings) if survivor else {},
     )
 
 
@@ -339,58 +334,60 @@ def _results(services: Services) -> dict[str, int]:
     return {result: ended.count(result) for result in sorted({*ended})}
 
 
-def measure_final(start: Start, survivor: Survivor, services: Services, settings: RunSettings) -> dict[str, Change]:
-    """Open the final rows, whatever the decision was, and compare both prompts on them; no run does that."""
-    sealed, versions = start.parts.final, (start.prompt.version, survivor.prompt.version)
-    look = services.ledger.begin(sealed.content_hash, run_id=services.run_id, before=versions[0], after=versions[1])
-    final = sealed.open(look)
+def measure_on_evaluation(
+    start: Start, survivor: Survivor, services: Services, settings: RunSettings
+) -> dict[str, Change]:
+    """Compare both prompts on the rows that no run sees."""
     prompts = start.prompt, survivor.prompt
-    before, after = (judge_rows("final", prompt, final, services, settings) for prompt in prompts)
+    before, after = (judge_rows("evaluation", prompt, start.evaluation, services, settings) for prompt in prompts)
     if survivor.rule is not None:
         after = after.under(survivor.rule)
-    metrics = (start.objective.target, *(guard.metric for guard in start.objective.guards))
-    changes = {metric: compare(metric, before, after) for metric in metrics}
+    changes = {metric: compare(metric, before, after) for metric in start.objective.metrics}
     undefined = [metric for metric, change in changes.items() if change is None]
-    assert not undefined, f"{undefined} undefined on the final rows"
+    assert not undefined, f"{undefined} undefined on the evaluation part"
     return {metric: change for metric, change in changes.items() if change is not None}
 
 
-def over_seeds(values: Sequence[float]) -> str:
-    """Return the mean in points with its 95 % interval over seeds, by Student's t."""
+def over_splits(values: Sequence[float]) -> str:
+    """Return the mean in points with its 95 % interval over splits, by Student's t."""
     from scipy.stats import t as student
 
     if len(set(values)) == 1:
-        return f"{values[0]:+.1f} in every seed"
+        return f"{values[0]:+.1f} in every split"
     reach = float(student.ppf(0.975, len(values) - 1)) * stdev(values) / len(values) ** 0.5
     return f"{mean(values):+.1f} [{mean(values) - reach:+.1f}, {mean(values) + reach:+.1f}]"
 
 
-def write_table(start: Start, runs: Sequence[Run]) -> str:
+def write_table(starts: Sequence[Start], runs: Sequence[Run]) -> str:
     """Return the table of a situation as Markdown, with what it is about before it and the slices after it."""
-    target, parts = start.objective.target, start.parts
-    guards = [guard.metric for guard in start.objective.guards]
-    seeds = len({run.seed for run in runs})
+    first, objective = starts[0], starts[0].objective
+    guards = [guard.metric for guard in objective.guards]
     by_method = {run.method: [other for other in runs if other.method == run.method] for run in runs}
-    sizes = f"{len(parts.train):,} / {len(parts.validation):,} / {len(parts.holdout):,} / {len(parts.final):,}"
-    slices = Counter(run.slice for run in runs if run.method == GUIDED)
-    at_start = {f", where the start has {target} {run.changes[target].before:.3f}" for run in runs if run.changes}
+    sizes = [
+        [len(start.parts.train), len(start.parts.validation), len(start.parts.holdout), len(start.evaluation)]
+        for start in starts
+    ]
+    rows = " / ".join(f"{median(part):,.0f}" for part in zip(*sizes, strict=True))
+    before = mean(point(objective.target, *start.baseline.compared(objective.target)) or 0.0 for start in starts)
+    slices = Counter(run.slice for run in by_method[GUIDED])
     head = (
-        f"`{start.situation.file}`, {sizes} rows for training, validation, holdout and final, the final ones in "
-        f"{parts.final.groups} groups{''.join(at_start)}. {start.objective.describe()} At most "
-        f"{start.budget:,} requests a method and seed; {seeds} seeds that share all rows. Changes in points."
+        f"`{first.situation.file}`, about {rows} rows for training, validation, holdout and evaluation; {len(starts)} "
+        f"splits, on whose open rows the start has {objective.target} {before:.3f}. {objective.describe()} At most "
+        f"{median(start.budget for start in starts):,.0f} requests a method and split. Changes in points."
     )
     columns = (
-        *("method", "requests, steps", "survivors", "accepted / refused / undecided", f"{target}, final rows"),
-        *("one survivor over rows", "minus guided TextGrad", f"{target}, where accepted", *guards),
+        *("method", "requests, steps", "survivors", "accepted / refused / undecided", objective.target),
+        *("minus guided TextGrad", f"{objective.target}, where accepted", *guards, "guard broken"),
     )
     table = [columns, ("---",) * len(columns)]
-    table += [_line(start.objective, runs_of_method, by_method[GUIDED]) for runs_of_method in by_method.values()]
-    found_slices = ", ".join(f"`{name}` {count}" for name, count in slices.most_common())
+    table += [_line(objective, runs_of_method, by_method[GUIDED]) for runs_of_method in by_method.values()]
+    names = ", ".join(f"`{name}` {count}" for name, count in slices.most_common(5))
+    others = sum(count for _, count in slices.most_common()[5:])
     return "\n".join(
         (
-            f"### {start.situation.title} (simulated, rules {Simulated().version})\n\n{head}\n",
+            f"### {first.situation.title} (simulated, rules {Simulated().version})\n\n{head}\n",
             *("| " + " | ".join(cells) + " |" for cells in table),
-            f"\nSlices, by seeds: {found_slices}.",
+            f"\nSlices, by splits: {names}{f', others {others}' if others else ''}.",
         )
     )
 
@@ -400,47 +397,47 @@ def _line(objective: Objective, runs: Sequence[Run], guided: Sequence[Run]) -> t
     target = objective.target
     outcomes = [run.decision.outcome for run in runs if run.decision]
     apart = [run.change(target) - other.change(target) for run, other in zip(runs, guided, strict=True)]
+    broken = [any(run.change(guard.metric) < -100 * guard.margin for guard in objective.guards) for run in runs]
     return (
         runs[0].method,
         f"{mean(run.requests for run in runs):,.0f}, {mean(run.steps for run in runs):.1f}",
         f"{len(outcomes)} of {len(runs)}",
         " / ".join(str(outcomes.count(outcome)) for outcome in ("accepted", "refused", "undecided")),
-        over_seeds([run.change(target) for run in runs]),
-        _half_width(target, runs),
-        "" if runs is guided else over_seeds(apart),
-        over_seeds([run.adopted(target) for run in runs]),
-        *(over_seeds([run.change(guard.metric) for run in runs]) for guard in objective.guards),
+        over_splits([run.change(target) for run in runs]),
+        "" if runs is guided else over_splits(apart),
+        over_splits([run.adopted(target) for run in runs]),
+        *(over_splits([run.change(guard.metric) for run in runs]) for guard in objective.guards),
+        str(sum(broken)),
     )
 
 
-def _half_width(metric: str, runs: Sequence[Run]) -> str:
-    """Return the median half-width of the survivors' own intervals over rows, clustered by group."""
-    changes = [run.changes[metric] for run in runs if run.changes]
-    halves = [100 * (c.high - c.low) / 2 for c in changes if c.low is not None and c.high is not None]
-    return f"± {median(halves):.1f}" if halves else ""
-
-
-def run_situation(name: str, seeds: int) -> tuple[Start, list[Run]]:
-    """Run every method on every seed of a situation; the record of calls is the situation's own."""
-    runs, record = [], Counted()
-    with Client(Simulated(), record=record) as client:
-        start = open_start(SITUATIONS[name], client, record)
-        for seed in range(seeds):
-            settings = RunSettings(seed=seed)
-            services = open_tools(client, TextGrad(), f"slice {seed}")
+def run_situation(name: str, splits: int) -> tuple[list[Start], list[Run]]:
+    """Run every method on every split of a situation."""
+    starts: list[Start] = []
+    runs: list[Run] = []
+    for split in range(splits):
+        record = Counted()
+        with Client(Simulated(), record=record) as client:
+            starts.append(open_start(SITUATIONS[name], client, record, split))
+            services = open_services(client, TextGrad(), f"slice {split}")
             targets = {
-                guided: find_target(start.baseline, start.objective, services, replace(settings, unguided=not guided))
+                guided: find_target(
+                    starts[-1].baseline,
+                    starts[-1].objective,
+                    services,
+                    RunSettings(seed=split, shares=SHARES, unguided=not guided),
+                )
                 for guided in (True, False)
             }
             for method, proposer in METHODS.items():
-                runs.append(run_method(start, method, proposer, targets[method != UNGUIDED], seed))
-                _say(name, runs[-1], start.objective.target)
-    return start, runs
+                runs.append(run_method(starts[-1], method, proposer, targets[method != UNGUIDED]))
+                _say(name, runs[-1], starts[-1].objective.target)
+    return starts, runs
 
 
 def _say(name: str, run: Run, target: str) -> None:
     ended = run.decision.outcome if run.decision else "no survivor"
-    text = f"{name} seed {run.seed} {run.method:18} {run.requests:6,} requests {run.steps:3} steps, {ended:11}"
+    text = f"{name} split {run.split} {run.method:18} {run.requests:6,} requests {run.steps:3} steps, {ended:11}"
     print(f"{time.process_time():6.0f} s  {text} {run.change(target):+.1f}  [{run.slice}]", file=sys.stderr, flush=True)
 
 
@@ -448,15 +445,15 @@ def main() -> None:
     """Run, print the tables, and write what each run found."""
     parser = argparse.ArgumentParser()
     parser.add_argument("situations", nargs="*", choices=[*SITUATIONS, []])
-    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--splits", type=int, default=20)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     body: dict[str, Any] = {"simulated": True, "simulator": Simulated().version, "situations": {}}  # Any: JSON
     for name in options.situations or SITUATIONS:
-        start, runs = run_situation(name, options.seeds)
-        print(write_table(start, runs) + "\n", flush=True)
-        result = {"budget": start.budget, "runs": [run.to_json() for run in runs]}
-        body["situations"][name] = asdict(start.situation) | result
+        starts, runs = run_situation(name, options.splits)
+        print(write_table(starts, runs) + "\n", flush=True)
+        result = {"budgets": [start.budget for start in starts], "runs": [run.to_json() for run in runs]}
+        body["situations"][name] = asdict(SITUATIONS[name]) | result
     if options.json:
         options.json.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
     print(f"simulated model {Simulated().version}; {time.process_time():.0f} s of CPU")

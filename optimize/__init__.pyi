@@ -1,6 +1,6 @@
 from .ablation import HunkReport, measure_hunks
 from .archive import Archive, Candidate
-from .belief import Belief
+from .belief import Belief, quality_weights
 from .brief import BUDGET, Attempt, Brief, build_brief
 from .chance import Chance, chance_of
 from .changes import Changes
@@ -126,6 +126,7 @@ __all__ = [
     "optimize",
     "parse_loss",
     "prompt_parts",
+    "quality_weights",
     "read_by_model",
     "read_objective",
     "row_losses",

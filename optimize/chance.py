@@ -1,12 +1,11 @@
 """The chance that the gate will accept a candidate, reckoned before the holdout is opened.
 
-Of the holdout only its number of groups is used. What a candidate changes is measured on selection rows; there it is
-flattered, because it is the best of several. So as many standard errors are taken off every measured change as the best
-of so many is flattered by, from a guard as well as from the target. Then holdouts are drawn in two stages. First a
-population: weights of the selection rows' groups, drawn from a Dirichlet distribution and tilted so that the population
-has a change drawn from what is believed of the true one. Then groups from it, as many as the holdout has. The rules of
-the gate are applied to each such holdout, all at once; the chance is the share that passes. So it counts the error of
-the selection rows and that of the holdout's size. It does not count a veto for a slice that gets worse.
+Of the holdout only its number of groups is used. What a candidate changes is measured on selection rows, and what is
+believed of that is a `Belief`. Then holdouts are drawn in two stages. First a population: weights of the selection
+rows' groups, drawn from a Dirichlet distribution and tilted so that the population has a change drawn from the belief.
+Then groups from it, as many as the holdout has. The rules of the gate are applied to each such holdout, all at once;
+the chance is the share that passes. So it counts the error of the selection rows and that of the holdout's size. It
+does not count a veto for a slice that gets worse.
 """
 
 from __future__ import annotations

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from ..judges import Dataset, DecisionRule, JudgedDataset, JudgePrompt
+from ..judges import Dataset, DecisionRule, FloatArray, JudgedDataset, JudgePrompt
 from ..judges.metrics.catalog import sign_of
 from ..judges.models import ask_together
 from .archive import Archive
-from .belief import Belief
+from .belief import Belief, quality_weights
 from .chance import Chance, chance_of
 from .changes import Changes
 from .context import RunContext, open_rows
@@ -28,6 +28,8 @@ from .holdout.look_counting import LookRequest, requested_look
 from .losses.objective import Objective
 from .threshold import NoThreshold, choose_threshold
 
+OTHER_THRESHOLDS = 2
+"""Candidates that choosing a threshold counts as; there may be more, but neighbours decide nearly alike."""
 SPLITS = 200
 """Times that the selection rows are cut in half to see how far choosing flatters."""
 
@@ -61,6 +63,8 @@ class _Contender:
     prompt: JudgePrompt
     rule: DecisionRule | None
     changes: Changes
+    weights: FloatArray | None
+    """As `quality_weights` returns them."""
 
 
 def choose_survivor(run: RunContext, archive: Archive) -> Survivor | None:
@@ -81,7 +85,8 @@ def choose_survivor(run: RunContext, archive: Archive) -> Survivor | None:
         for rule, decided in rules:
             changes = Changes.of(tables[0], decided, objective, in_slice=inside)
             if changes is not None:
-                contenders.append(_Contender(prompt=prompt, rule=rule, changes=changes))
+                weights = quality_weights(tables[0], decided, objective)
+                contenders.append(_Contender(prompt=prompt, rule=rule, changes=changes, weights=weights))
     found = tuple(archive.to_json())
     if not contenders or not settings.steps:
         run.services.record(BestCandidate(version=None, prompt=None, archive=found))
@@ -91,8 +96,10 @@ def choose_survivor(run: RunContext, archive: Archive) -> Survivor | None:
     for number, (contender, alpha) in enumerate(zip(contenders, alphas, strict=True)):
         groups = run.parts.holdout.groups
         seed = settings.seed * 1_000 + number
-        # The prompt in use with another threshold was not chosen among candidates; its threshold is cross-fitted.
-        belief = Belief.of(contender.changes, tried=0 if contender.prompt is run.prompt else archive.tried)
+        tried = 0 if contender.prompt is run.prompt else archive.tried
+        # That another threshold was chosen flatters it, although its figures are cross-fitted.
+        tried += 0 if contender.rule is None else OTHER_THRESHOLDS
+        belief = Belief.of(contender.changes, tried=tried, weights=contender.weights)
         chances.append(chance_of(contender.changes, objective, belief, alpha=alpha, groups=groups, seed=seed))
     sign = sign_of(objective.target)
     best = max(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..judges import PROBABILITY_METRICS, DecisionRule, InputError, IntArray, JudgedDataset, point
+from ..judges import PROBABILITY_METRICS, DecisionRule, FloatArray, InputError, IntArray, JudgedDataset, point
 from ..judges.calibrate import FOLDS, best_threshold, thresholds_between
 from ..judges.metrics import BINARY_METRICS
 from ..judges.verdict import apply_rule
@@ -95,6 +95,18 @@ def choose_threshold(
     )
 
 
+def thresholds_of(judged: JudgedDataset, rule: DecisionRule) -> list[float]:
+    """Return every threshold that could decide about a prompt's answers, the one of a rule among them; ascending."""
+    return sorted({rule.threshold, *thresholds_between(judged.scale, _decided_scores(judged, rule)).tolist()})
+
+
+def _decided_scores(judged: JudgedDataset, rule: DecisionRule) -> FloatArray:
+    """Return what a threshold is compared with: the scores, calibrated where they are probabilities; shape (n,)."""
+    if judged.scale.kind == "probability" and rule.calibration is not None:
+        return np.array([rule.calibration(value) for value in judged.score], np.float64)
+    return judged.score
+
+
 def _floors(before: JudgedDataset, aim: Objective) -> dict[str, float]:
     """How low each metric may be: a guarded one its value for the old prompt under the old rule, less the margin."""
     lowest = {floor.metric: floor.value for floor in aim.floors}
@@ -107,12 +119,10 @@ def _floors(before: JudgedDataset, aim: Objective) -> dict[str, float]:
 
 def _choose(judged: JudgedDataset, aim: Objective, old: DecisionRule, floors: Mapping[str, float]) -> DecisionRule:
     """Return the rule of best target among those that keep the guards; the old one where there is none."""
-    score = judged.score
-    if judged.scale.kind == "probability" and old.calibration is not None:
-        score = np.array([old.calibration(value) for value in score], np.float64)
+    score = _decided_scores(judged, old)
     at_threshold = {name: floor for name, floor in floors.items() if name in BINARY_METRICS}
     allowed: list[float] = []
-    for threshold in sorted({old.threshold, *thresholds_between(judged.scale, score).tolist()}):
+    for threshold in thresholds_of(judged, old):
         values = {name: point(name, judged.positive, score >= threshold) for name in at_threshold}
         if all(value is not None and value >= at_threshold[name] - 1e-12 for name, value in values.items()):
             allowed.append(threshold)
