@@ -25,7 +25,8 @@ FLATTERED = 0.5
 """Share of the largest of independent standard errors by which the best of several is flattered. Candidates share the
 errors of the prompt in use, and are chosen by their loss rather than by one metric: measured on real rows, a half."""
 QUALITY_SCALES = (0.0025, 0.005, 0.01, 0.02, 0.04, 0.08)
-"""Standard deviations that true qualities may have, all alike likely beforehand, as shares of the target's range."""
+"""Standard deviations that true qualities may have, as shares of the target's range; half as large is taken to be twice
+as likely, since most edits do little."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +61,8 @@ class Belief:
         quality, variance = float(weights @ mean), float(weights @ covariance @ weights)
         likelihood = np.exp(-0.5 * quality**2 / (variance + prior)) / np.sqrt(variance + prior)
         share = prior / (variance + prior)
-        posterior = likelihood / likelihood.sum()
+        posterior = likelihood / np.array(QUALITY_SCALES)
+        posterior /= posterior.sum()
         believed = float(posterior @ (share * quality))
         spread = float(posterior @ (share * variance + (share * quality) ** 2)) - believed**2
         # What the quality is wrong by, target and guards are wrong by in proportion to their errors with it.
@@ -74,9 +76,9 @@ class Belief:
 def quality_weights(before: JudgedDataset, after: JudgedDataset, objective: Objective) -> FloatArray | None:
     """Return the weights of the metrics' changes in a candidate's quality, shape (M,); None where it is not known.
 
-    The weight of the target is 1. A guard that another threshold of the prompt in use would trade against the target is
-    weighed by its rate of exchange, so that a candidate which does what that threshold does has a quality of zero. It
-    is the threshold under which the prompt in use says yes about as often as the candidate. Where there is no other
+    They add up to 1. A guard that another threshold of the prompt in use would trade against the target is weighed by
+    its rate of exchange, so that a candidate which does what that threshold does has a quality of zero. It is the
+    threshold under which the prompt in use says yes about as often as the candidate. Where there is no other
     threshold on that side, as with a judge that says yes or no, the trade-off is not known.
 
     Args:
@@ -100,7 +102,7 @@ def quality_weights(before: JudgedDataset, after: JudgedDataset, objective: Obje
     traded = [i for i, gain in enumerate(gains) if gains[0] * gain < 0]
     for i in traded:
         weights[i] = -gains[0] / gains[i] / len(traded)
-    return weights
+    return weights / weights.sum()
 
 
 def expected_largest(count: int) -> float:

@@ -62,7 +62,8 @@ def test_weights_are_the_rate_at_which_the_next_threshold_trades() -> None:
     assert weights is not None
     assert precision is not None
     assert recall is not None
-    assert weights.tolist() == pytest.approx([1.0, -precision.difference / recall.difference])
+    rate = -precision.difference / recall.difference
+    assert weights.tolist() == pytest.approx([1 / (1 + rate), rate / (1 + rate)])
     # What says yes more often is held against the next lower threshold.
     lenient = graded(before.dataset, np.where(before.score == 1, 2, before.score))
     lower = before.under(DecisionRule(threshold=1))
@@ -71,7 +72,8 @@ def test_weights_are_the_rate_at_which_the_next_threshold_trades() -> None:
     assert weights is not None
     assert precision is not None
     assert recall is not None
-    assert weights.tolist() == pytest.approx([1.0, -precision.difference / recall.difference])
+    rate = -precision.difference / recall.difference
+    assert weights.tolist() == pytest.approx([1 / (1 + rate), rate / (1 + rate)])
 
 
 def test_without_another_threshold_nothing_is_drawn_towards_zero() -> None:
@@ -133,7 +135,7 @@ def test_the_belief_is_the_posterior_of_its_prior(seed: int, count: int, share: 
     error = float(np.sqrt(weights @ changes.covariance @ weights))
     measured = float(weights @ changes.measured)
     grid = np.linspace(-1.5, 1.5, 60_001)
-    prior = sum(np.exp(-0.5 * (grid / scale) ** 2) / scale for scale in QUALITY_SCALES)
+    prior = sum(np.exp(-0.5 * (grid / scale) ** 2) / scale**2 for scale in QUALITY_SCALES)
     density = prior * np.exp(-0.5 * ((grid - measured) / error) ** 2)
     density /= density.sum()
     mean = float(density @ grid)
