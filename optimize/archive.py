@@ -128,21 +128,18 @@ class Archive:
         before, _, after, _ = in_common(self.first, candidate)
         return shortfall(self.objective, before, after) if len(before.scored) else 0.0
 
-    def finalists(self, most: int) -> list[Candidate]:
+    def finalists(self) -> list[Candidate]:
         """Return the members that a run may end with, the best first: of least loss and shortfall together.
 
-        Those whose race stopped early come last, and only where they did better than the first prompt until then: to
-        judge them on every row costs the most.
-
-        Args:
-            most: How many at most; the first prompt is none of them.
+        Those whose race stopped early come last, and only where they did better than the first prompt until then. The
+        first prompt is none of them.
         """
         ranked: list[tuple[_Rank, Candidate]] = []
         for member in self.members:
             rank = self._rank(member)
             if member is not self.first and not (rank.stopped and rank.cost >= 0):
                 ranked.append((rank, member))
-        return [member for _, member in sorted(ranked, key=lambda one: one[0])][:most]
+        return [member for _, member in sorted(ranked, key=lambda one: one[0])]
 
     def to_json(self) -> list[dict[str, Any]]:  # Any: JSON
         """Return a line for each member, with its changes against the first prompt on the rows of both."""

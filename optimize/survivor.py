@@ -17,7 +17,7 @@ import numpy as np
 from ..judges import Dataset, DecisionRule, FloatArray, JudgedDataset, JudgePrompt
 from ..judges.metrics.catalog import sign_of
 from ..judges.models import ask_together
-from .archive import Archive
+from .archive import Archive, Candidate
 from .belief import Belief, quality_weights
 from .chance import Chance, chance_of
 from .changes import Changes
@@ -65,17 +65,46 @@ class _Contender:
     changes: Changes
     weights: FloatArray | None
     """As `quality_weights` returns them."""
+    tried: int
+    """Candidates that it is the best of, other thresholds included; see `Belief.of`."""
+
+    @classmethod
+    def of(
+        cls,
+        run: RunContext,
+        before: JudgedDataset,
+        after: JudgedDataset,
+        *,
+        prompt: JudgePrompt,
+        rule: DecisionRule | None = None,
+        tried: int,
+    ) -> _Contender | None:
+        """Compare it with the prompt in use on the same rows; None where the gate could not decide about it."""
+        target, objective = run.goal.target, run.goal.objective
+        inside = None if target.predicate is None else target.member(before.dataset)
+        changes = Changes.of(before, after, objective, in_slice=inside)
+        if changes is None:
+            return None
+        weights = quality_weights(before, after, objective)
+        return cls(prompt=prompt, rule=rule, changes=changes, weights=weights, tried=tried)
+
+    def reckon(self, run: RunContext, *, alpha: float, seed: int) -> Chance:
+        """Reckon its chance of acceptance."""
+        belief = Belief.of(self.changes, tried=self.tried, weights=self.weights)
+        groups = run.parts.holdout.groups
+        return chance_of(self.changes, run.goal.objective, belief, alpha=alpha, groups=groups, seed=seed)
 
 
 def choose_survivor(run: RunContext, archive: Archive) -> Survivor | None:
     """Reckon the best candidate's chance under each rule, and choose the largest; None where there is none."""
     objective, settings = run.goal.objective, run.settings
     rows = selection_rows(run, archive.quoted)
-    prompts = [run.prompt, *(finalist.prompt for finalist in archive.finalists(1))]
+    finalist = choose_finalist(run, archive)
+    prompts = [run.prompt] if finalist is None else [run.prompt, finalist.prompt]
     tables = ask_together([partial(run.judge, "selection", prompt, rows) for prompt in prompts])
     contenders: list[_Contender] = []
-    inside = None if run.goal.target.predicate is None else run.goal.target.member(rows)
     for prompt, judged in zip(prompts, tables, strict=True):
+        tried = 0 if prompt is run.prompt else archive.tried
         rules: list[tuple[DecisionRule | None, JudgedDataset]] = []
         if prompt is not run.prompt:
             rules.append((None, judged))
@@ -83,24 +112,20 @@ def choose_survivor(run: RunContext, archive: Archive) -> Survivor | None:
         if not isinstance(chosen, NoThreshold) and chosen.rule != chosen.old:
             rules.append((chosen.rule, chosen.judged))
         for rule, decided in rules:
-            changes = Changes.of(tables[0], decided, objective, in_slice=inside)
-            if changes is not None:
-                weights = quality_weights(tables[0], decided, objective)
-                contenders.append(_Contender(prompt=prompt, rule=rule, changes=changes, weights=weights))
+            # That another threshold was chosen flatters it, although its figures are cross-fitted.
+            chosen_among = tried if rule is None else tried + OTHER_THRESHOLDS
+            contender = _Contender.of(run, tables[0], decided, prompt=prompt, rule=rule, tried=chosen_among)
+            if contender is not None:
+                contenders.append(contender)
     found = tuple(archive.to_json())
     if not contenders or not settings.steps:
         run.services.record(BestCandidate(version=None, prompt=None, archive=found))
         return None
     alphas = [_alpha(run, contender) for contender in contenders]
-    chances: list[Chance] = []
-    for number, (contender, alpha) in enumerate(zip(contenders, alphas, strict=True)):
-        groups = run.parts.holdout.groups
-        seed = settings.seed * 1_000 + number
-        tried = 0 if contender.prompt is run.prompt else archive.tried
-        # That another threshold was chosen flatters it, although its figures are cross-fitted.
-        tried += 0 if contender.rule is None else OTHER_THRESHOLDS
-        belief = Belief.of(contender.changes, tried=tried, weights=contender.weights)
-        chances.append(chance_of(contender.changes, objective, belief, alpha=alpha, groups=groups, seed=seed))
+    chances = [
+        contender.reckon(run, alpha=alpha, seed=settings.seed * 1_000 + number)
+        for number, (contender, alpha) in enumerate(zip(contenders, alphas, strict=True))
+    ]
     sign = sign_of(objective.target)
     best = max(
         range(len(chances)), key=lambda i: (chances[i].accepted, sign * chances[i].expected[objective.target], -i)
@@ -135,6 +160,26 @@ def choose_survivor(run: RunContext, archive: Archive) -> Survivor | None:
     prompt = chosen_by.prompt
     run.services.record(BestCandidate(version=prompt.version, prompt=prompt.to_yaml(), rule=rule, archive=found))
     return Survivor(prompt=prompt, rule=chosen_by.rule, chance=chance, sent=sent, least=settings.least_chance)
+
+
+def choose_finalist(run: RunContext, archive: Archive) -> Candidate | None:
+    """Return the candidate that promises most by the validation rows it was judged on; None where there is none.
+
+    What it promises is its chance of acceptance times the gain that is believed of it. Where none has a chance, as
+    where validation rows are too few for any, the order of `Archive.finalists` decides.
+    """
+    before, target = archive.first.judged, run.goal.objective.target
+    places = {row.id: i for i, row in enumerate(before.dataset.rows)}
+    promises: list[tuple[float, Candidate]] = []
+    for finalist in archive.finalists():
+        same = before.only([places[row.id] for row in finalist.judged.dataset.rows])
+        contender = _Contender.of(run, same, finalist.judged, prompt=finalist.prompt, tried=archive.tried)
+        promise = 0.0
+        if contender is not None:
+            chance = contender.reckon(run, alpha=_alpha(run, contender), seed=run.settings.seed * 1_000)
+            promise = chance.accepted * max(0.0, sign_of(target) * chance.expected[target])
+        promises.append((promise, finalist))
+    return max(promises, key=lambda one: one[0])[1] if promises else None
 
 
 def selection_rows(run: RunContext, quoted: Collection[str]) -> Dataset:

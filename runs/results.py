@@ -168,8 +168,10 @@ class GateDecision(Printed):
     """What the gate decided on the sealed holdout."""
 
     outcome: str
-    """`accepted`, `refused` or `undecided`."""
+    """`accepted`, `refused`, `undecided`, or `not sent` where no look was spent."""
     reason: str
+    simulated: bool
+    """Whether a simulated model answered."""
     body: Mapping[str, Any]  # Any: JSON, as the journal keeps the decision
 
     @property
@@ -184,7 +186,7 @@ class GateDecision(Printed):
         from ..optimize.events import GateDecided, read_as
         from .reports.terminal_report import say_verdict
 
-        say_verdict(read_as(GateDecided, self.body).decision)
+        say_verdict(read_as(GateDecided, self.body).decision, simulated=self.simulated)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -221,7 +223,12 @@ class Run(Printed):
         """What the gate decided."""
         from ..optimize.events import write_part
 
-        return GateDecision(outcome=self.record.outcome, reason=self.record.reason, body=write_part(self.record))
+        return GateDecision(
+            outcome=self.record.outcome,
+            reason=self.record.reason,
+            simulated=self.summary.simulated,
+            body=write_part(self.record),
+        )
 
     @property
     def accepted(self) -> bool:
@@ -332,7 +339,12 @@ class Gate(Printed):
         from ..optimize.events import write_part
 
         decision = self.gated.answer.decision
-        return GateDecision(outcome=decision.outcome, reason=decision.reason, body=write_part(decision))
+        return GateDecision(
+            outcome=decision.outcome,
+            reason=decision.reason,
+            simulated=self.gated.answer.simulated,
+            body=write_part(decision),
+        )
 
     @property
     def accepted(self) -> bool:

@@ -71,7 +71,7 @@ def demo(folder: Path, opening: bool, as_json: bool) -> None:
         say_json(body)
         return
     say_end(result)
-    say_verdict(result.run.decided)
+    say_verdict(result.run.decided, simulated=True)
     typed = Path(sys.argv[0])  # a path from here, such as `.venv/bin/judgewright`, is shown as it was typed
     program = str(typed) if typed.name == "judgewright" and not typed.is_absolute() else "judgewright"
     command = f"{program} {{}} --workspace {shlex.quote(str(folder))}"

@@ -324,11 +324,15 @@ def _decision(event: GateDecided) -> None:
         say(f"  label rows for it:  {command}")
 
 
-def say_verdict(decision: DecisionRecord) -> None:
-    """Print a gate's decision in a few lines: the outcome, and what the sealed rows say of each metric."""
+def say_verdict(decision: DecisionRecord, *, simulated: bool) -> None:
+    """Print a gate's decision in a few lines: the outcome, and what the sealed rows say of each metric.
+
+    Args:
+        decision: The gate's, or that nothing was sent to it.
+        simulated: Whether a simulated model answered.
+    """
     evidence = decision.evidence
-    simulated = simulated_mark(bool(evidence and evidence.simulated))
-    say(f"\n{decision.outcome.upper()}{simulated}")
+    say(f"\n{decision.outcome.upper()}{simulated_mark(simulated)}")
     if evidence is None or not evidence.target:
         say(f"  {inline(decision.reason)}")
         return

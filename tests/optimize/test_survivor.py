@@ -1,6 +1,7 @@
 """What goes to the gate: the largest chance, another threshold among what competes; and when nothing does."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,16 +21,23 @@ from judgewright.judges import (
 from judgewright.judges.models import Client
 from judgewright.judges.simulated import Simulated
 from judgewright.optimize import (
+    Archive,
+    Candidate,
     Changes,
+    Goal,
     HumanEdit,
     Objective,
     Outcome,
+    RunContext,
     RunSettings,
     Services,
+    Target,
+    default_loss,
     optimize,
     read_objective,
+    split_rows,
 )
-from judgewright.optimize.survivor import measure_flattery
+from judgewright.optimize.survivor import choose_finalist, measure_flattery
 from judgewright.runs.demo import write_demo_rows
 
 from .in_memory import MemoryJournal, MemoryLedger
@@ -133,6 +141,46 @@ def test_a_threshold_alone_may_be_what_survives(data: Dataset) -> None:
     assert look.after == f"{survivor['version']}+{survivor['rule']['version']}"
     after = events["everything"]["after"]["pooled"]["metrics"]["f1"]["value"]
     assert after > events["everything"]["before"]["pooled"]["metrics"]["f1"]["value"]
+
+
+def test_of_the_archive_the_largest_promise_is_judged_further_not_the_least_loss(tmp_path: Path) -> None:
+    """A candidate of the least loss that loses more than the guard allows stands behind one that keeps it."""
+    path = tmp_path / "rows.jsonl"
+    write_demo_rows(path, documents=600)
+    data = load_dataset(path, inputs=PROMPT.inputs, scale=PROMPT.scale)
+    settings = RunSettings()
+    with Client(Simulated()) as client:
+        services = Services(
+            judge_client=client,
+            optimizer_client=client,
+            proposer=HumanEdit(edit=PROMPT),
+            journal=MemoryJournal(),
+            ledger=MemoryLedger(),
+            run_id="r",
+        )
+        parts = split_rows(data, services, settings)
+        goal = Goal(
+            objective=GUARDED,
+            target=Target(predicate=None, why="all of them"),
+            loss=default_loss(GUARDED),
+        )
+        run = RunContext(prompt=PROMPT, parts=parts, goal=goal, services=services, settings=settings)
+        positive = np.array([data.positive(row) for row in parts.validation.rows])
+        draw = np.random.default_rng(0).random(len(positive))
+
+        def candidate(number: int, false_positives: float, missed: float) -> Candidate:
+            said = np.where(positive, draw >= missed, draw < false_positives)
+            pairs = zip(parts.validation.rows, said.tolist(), strict=True)
+            answers = tuple(Verdict(row_id=row.id, score=3.0 * yes, positive=yes) for row, yes in pairs)
+            judged = JudgedDataset(dataset=parts.validation, answers=answers, scale=PROMPT.scale)
+            return Candidate.of(PROMPT.edited(criteria=f"Version {number}."), judged, goal, number=number)
+
+        archive = Archive.start(candidate(0, 0.6, 0.1), GUARDED)
+        reckless, careful = candidate(1, 0.1, 0.18), candidate(2, 0.25, 0.1)
+        archive.add(reckless)
+        archive.add(careful)
+        assert archive.finalists()[0] is reckless
+        assert choose_finalist(run, archive) is careful
 
 
 def make_changes(seeds: list[int], rows: int, gain: float) -> list[Changes]:

@@ -69,7 +69,7 @@ def test_the_ten_lines_run_as_a_script(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "groundedness@134907a0740b on rows.jsonl  [SIMULATED: says nothing about real models]" in done.stdout
     assert re.search(r"^  precision +0\.\d{3}  0\.\d{3} \.\. 0\.\d{3}  424$", done.stdout, re.MULTILINE)
-    assert re.search(r"^(ACCEPTED|REFUSED|UNDECIDED)  \[SIMULATED", done.stdout, re.MULTILINE)
+    assert re.search(r"^(ACCEPTED|REFUSED|UNDECIDED|NOT SENT)  \[SIMULATED", done.stdout, re.MULTILINE)
     assert "\n--- groundedness@134907a0740b\n+++ groundedness@" in done.stdout
     assert (folder / "handover" / "manifest.json").is_file()
 

@@ -116,6 +116,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
         slice="all",
         by="channel",
         max_tokens=400,
+        look_anyway=True,
     )
     with Workspace(root) as place:
         result = start_run(place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
