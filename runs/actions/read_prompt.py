@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 
 from ...judges import JudgeSettings
@@ -14,21 +15,28 @@ from .bench import describe_spending
 
 
 def read_with_model(
-    workspace: Workspace, judge: ForeignJudge, models: CallOptions, environment: Environment
-) -> tuple[ModelReading, list[str]]:
-    """Return what the model says of a prompt, and notes on what of it was not used and what it cost.
+    workspace: Workspace, judges: Sequence[ForeignJudge], models: CallOptions, environment: Environment
+) -> tuple[ForeignJudge, ModelReading, list[str]]:
+    """Return the one of several prompts that the model takes for the judge, what it says of it, and notes.
+
+    The notes tell what of its reading was not used, and what it cost.
 
     Raises:
+        InputError: The model does not tell which prompt is the judge.
         WorldError: The endpoint, the budget or the disk stopped it.
     """
     assert models.model is not None
     options = ModelOptions(**asdict(models))
-    config = {"model": models.model, "file": judge.location}
+    config = {"model": models.model, "file": judges[0].location}
     with start_run_client(workspace, "add", config, options, environment) as (_, client):
-        reading = ask_for_reading(judge, client, JudgeSettings(max_tokens=models.max_tokens))
+        judge, reading = ask_for_reading(judges, client, JudgeSettings(max_tokens=models.max_tokens))
         notes = list(describe_spending(client.stats))
         if client.model.simulated:
             notes.append("SIMULATED: the simulated model reads no prompt, so that its words alone count")
     if isinstance(reading, str):
-        return ModelReading(), [*notes, f"the model's reading cannot be used: {reading}"]
-    return reading, [*notes, *(f"the model says {words!r}, which the prompt does not" for words in reading.unfounded)]
+        return judge, ModelReading(), [*notes, f"the model's reading cannot be used: {reading}"]
+    return (
+        judge,
+        reading,
+        [*notes, *(f"the model says {words!r}, which the prompt does not" for words in reading.unfounded)],
+    )

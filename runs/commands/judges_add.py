@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,7 +38,7 @@ Look only:  judgewright judges add judge.txt --check
 @click.option("--as", "name", help="What to call the judge [default: the file's name].")
 @click.option(
     "--string",
-    help="Which string of a Python or JavaScript file is the prompt, by the name it is given.",
+    help="Which prompt of a file with several is meant, by the name of its string or its keys.",
     cls=GroupedOption,
     group="Data",
 )
@@ -124,7 +125,7 @@ def add(
     """
     from ...judges.scale import parse_label_scale
     from ..actions.keep_judge import keep_judge
-    from ..imports import AddOptions, ModelReading, read_own_prompt, settle
+    from ..imports import AddOptions, ModelReading, read_own_prompt, read_own_prompts, settle
 
     options = AddOptions(
         name=name,
@@ -138,8 +139,10 @@ def add(
         criteria=criteria,
     )
     asking = sys.stdin.isatty() and sys.stdout.isatty() and not as_json
-    judge = read_own_prompt(file, string)
-    reading = _model_reading(judge, models, workspace, quiet=as_json) if models.model else ModelReading()
+    if models.model:
+        judge, reading = _model_reading(read_own_prompts(file, string), models, workspace, quiet=as_json)
+    else:
+        judge, reading = read_own_prompt(file, string), ModelReading()
     settled = settle(judge, options, reading)
     while settled.questions and asking:
         _say_text(settled.found)
@@ -172,16 +175,18 @@ def add(
     say(f"Measure it: judgewright bench {spec} ROWS --model NAME")
 
 
-def _model_reading(judge: ForeignJudge, models: CallOptions, workspace: Workspace, *, quiet: bool) -> ModelReading:
+def _model_reading(
+    judges: Sequence[ForeignJudge], models: CallOptions, workspace: Workspace, *, quiet: bool
+) -> tuple[ForeignJudge, ModelReading]:
     """Have the model read the prompt, and say what of its reading does not stand there."""
     from ..actions.read_prompt import read_with_model
     from .model_access import asking_environment
 
     environment = asking_environment(workspace.root, models.model)
-    reading, notes = read_with_model(workspace, judge, models, environment)
+    judge, reading, notes = read_with_model(workspace, judges, models, environment)
     for note in notes if not quiet else ():
         say(f"note: {inline(note)}")
-    return reading
+    return judge, reading
 
 
 def read_fills(fills: tuple[str, ...]) -> dict[str, str]:

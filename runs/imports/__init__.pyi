@@ -4,7 +4,7 @@ from .installed_tools import TOOLS, list_installed, read_installed
 from .label_order import in_order
 from .model_reading import ModelReading, Settled, ask_for_reading, settle
 from .our_exports import ReadBack, read_back
-from .own_prompt import read_own_prompt
+from .own_prompt import read_own_prompt, read_own_prompts
 from .sources import SOURCES, import_judge
 from .stated_answer import Question
 from .template_syntaxes import read_double_brace, read_f_string, read_jinja, read_loose, read_mustache
@@ -36,6 +36,7 @@ __all__ = [
     "read_loose",
     "read_mustache",
     "read_own_prompt",
+    "read_own_prompts",
     "reply_clause",
     "settle",
     "understand",

@@ -13,10 +13,10 @@ from typing import Any, Literal
 
 from ...judges import InputError, OutputScale
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart, join_literals
-from .code_strings import constants_of, python_parts
 from .dspy_signature import read_signature
 from .foreign_judge import CodeJudge
 from .python_facts import strings_of
+from .python_strings import PythonStrings
 from .stated_scale import of_numbers, read_levels
 from .template_syntaxes import read_double_brace
 
@@ -26,39 +26,40 @@ _GEVAL_NOTE = (
 _REPLY = {"reason": "text", "score": "score"}
 
 
-def read_code_judge(text: str, wanted: str | None) -> CodeJudge | None:
+def read_code_judge(tree: ast.Module, wanted: str | None) -> CodeJudge | None:
     """Return the judge that a Python file builds; None where it builds none.
 
     Args:
-        text: The file, which parses.
+        tree: The file.
         wanted: The variable, class or `name=` of the one to take, of several.
 
     Raises:
         InputError: It builds several, or one whose words cannot be told.
     """
-    tree = ast.parse(text)
-    named = constants_of(tree)
+    strings = PythonStrings(tree)
     found: dict[str, CodeJudge] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             kind = ast.unparse(node.func).rpartition(".")[2]
             given = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
-            name = next((name for name, value in named.items() if value is node), "") or _text(given.get("name"), named)
+            name = next((name for name, value in strings.named.items() if value is node), "") or _text(
+                given.get("name"), strings
+            )
             name = name or f"line {node.lineno}"
             if kind == "GEval" and given.keys() & {"criteria", "evaluation_steps"}:
-                found[name] = _geval(given, named, node.lineno)
+                found[name] = _geval(given, strings, node.lineno)
             elif kind == "AspectCritic" and "definition" in given:
-                found[name] = _critic(given, named, tree)
+                found[name] = _critic(given, strings, tree)
             elif kind == "make_genai_metric" and given.keys() & {"grading_prompt", "definition"}:
-                found[name] = _genai_metric(given, named)
+                found[name] = _genai_metric(given, strings)
             elif kind == "DiscreteMetric" and given.keys() >= {"prompt", "allowed_values"}:
-                found[name] = _discrete_metric(given, named, tree)
+                found[name] = _discrete_metric(given, strings, tree)
             elif kind in ("RubricsScore", "RubricsScoreWithReference", "RubricsScoreWithoutReference"):
-                found[name] = _rubrics_score(given, named, node, tree)
+                found[name] = _rubrics_score(given, strings, node, tree)
             elif kind == "make_judge" and "instructions" in given:
-                found[name] = _make_judge(given, named, tree)
+                found[name] = _make_judge(given, strings, tree)
         elif isinstance(node, ast.ClassDef) and (
-            judge := _pydantic_prompt(node, tree, named) or read_signature(node, tree)
+            judge := _pydantic_prompt(node, tree, strings) or read_signature(node, tree)
         ):
             found[node.name] = judge
     if wanted is not None:
@@ -68,44 +69,44 @@ def read_code_judge(text: str, wanted: str | None) -> CodeJudge | None:
     return next(iter(found.values()), None)
 
 
-def _text(node: ast.expr | None, named: Mapping[str, ast.expr]) -> str:
+def _text(node: ast.expr | None, strings: PythonStrings) -> str:
     """Return a constant text; empty where it is none."""
-    parts = python_parts(node, dict(named)) if node is not None else ()
+    parts = strings.parts(node) if node is not None else ()
     return "".join(part if isinstance(part, str) else f"{{{part.name}}}" for part in parts).strip()
 
 
-def _texts(node: ast.expr | None, named: Mapping[str, ast.expr]) -> list[str]:
+def _texts(node: ast.expr | None, strings: PythonStrings) -> list[str]:
     if isinstance(node, ast.Name):
-        node = named.get(node.id)
-    return [_text(item, named) for item in node.elts] if isinstance(node, ast.List | ast.Tuple) else []
+        node = strings.named.get(node.id)
+    return [_text(item, strings) for item in node.elts] if isinstance(node, ast.List | ast.Tuple) else []
 
 
-def _number(node: ast.expr | None, named: Mapping[str, ast.expr]) -> float | None:
+def _number(node: ast.expr | None, strings: PythonStrings) -> float | None:
     if isinstance(node, ast.Name):
-        node = named.get(node.id)
+        node = strings.named.get(node.id)
     value = node.value if isinstance(node, ast.Constant) else None
     return float(value) if isinstance(value, int | float) else None
 
 
-def _geval(given: Mapping[str, ast.expr], named: Mapping[str, ast.expr], line: int) -> CodeJudge:
+def _geval(given: Mapping[str, ast.expr], strings: PythonStrings, line: int) -> CodeJudge:
     """Read DeepEval's GEval: it grades from 0 to 10 and compares a tenth of that with its threshold, .5 by default."""
-    criteria, steps = _text(given.get("criteria"), named), _texts(given.get("evaluation_steps"), named)
+    criteria, steps = _text(given.get("criteria"), strings), _texts(given.get("evaluation_steps"), strings)
     words = [criteria] if criteria else []
     if steps:
         words.append("\n".join(f"{number}. {step}" for number, step in enumerate(steps, start=1)))
     rubric = given.get("rubric")
-    rubric = named.get(rubric.id) if isinstance(rubric, ast.Name) else rubric
+    rubric = strings.named.get(rubric.id) if isinstance(rubric, ast.Name) else rubric
     if isinstance(rubric, ast.List):
-        words.append("\n".join(filter(None, (_rubric(item, named) for item in rubric.elts))))
+        words.append("\n".join(filter(None, (_rubric(item, strings) for item in rubric.elts))))
     params = given.get("evaluation_params")
-    params = named.get(params.id) if isinstance(params, ast.Name) else params
+    params = strings.named.get(params.id) if isinstance(params, ast.Name) else params
     names = [node.attr.lower() for node in getattr(params, "elts", []) if isinstance(node, ast.Attribute)]
     if not words or not names:
         raise InputError(
             f"line {line}: of this GEval the criteria or evaluation_params cannot be told without running it"
         )
     strict = isinstance(mode := given.get("strict_mode"), ast.Constant) and mode.value is True
-    share = 1.0 if strict else (_number(given["threshold"], named) if "threshold" in given else 0.5)
+    share = 1.0 if strict else (_number(given["threshold"], strings) if "threshold" in given else 0.5)
     if share is None:
         raise InputError(f"line {line}: the threshold of this GEval cannot be told", hint="write it as a number")
     least = -(-round(share * 1000) // 100)  # the first whole grade that reaches it
@@ -119,21 +120,21 @@ def _geval(given: Mapping[str, ast.expr], named: Mapping[str, ast.expr], line: i
     )
 
 
-def _rubric(node: ast.expr, named: Mapping[str, ast.expr]) -> str:
+def _rubric(node: ast.expr, strings: PythonStrings) -> str:
     if not isinstance(node, ast.Call):
         return ""
     given = {keyword.arg: keyword.value for keyword in node.keywords}
     ends = given.get("score_range")
-    numbers = [_number(end, named) for end in ends.elts] if isinstance(ends, ast.Tuple) else []
+    numbers = [_number(end, strings) for end in ends.elts] if isinstance(ends, ast.Tuple) else []
     if len(numbers) != 2 or None in numbers:
         return ""
     low, high = (f"{number:g}" for number in numbers if number is not None)
-    return f"{low if low == high else f'{low} to {high}'}: {_text(given.get('expected_outcome'), named)}"
+    return f"{low if low == high else f'{low} to {high}'}: {_text(given.get('expected_outcome'), strings)}"
 
 
-def _critic(given: Mapping[str, ast.expr], named: Mapping[str, ast.expr], tree: ast.Module) -> CodeJudge:
+def _critic(given: Mapping[str, ast.expr], strings: PythonStrings, tree: ast.Module) -> CodeJudge:
     """Read Ragas' AspectCritic, which answers 1 where its definition holds."""
-    definition = _text(given["definition"], named)
+    definition = _text(given["definition"], strings)
     names = _sample_fields(definition, tree)
     return CodeJudge(
         tool="Ragas' AspectCritic",
@@ -159,23 +160,23 @@ def _fields_note(names: list[str]) -> str:
     return f"Of the fields that Ragas can show, {', '.join(names[:-1])} and {names[-1]} are here."
 
 
-def _discrete_metric(given: Mapping[str, ast.expr], named: Mapping[str, ast.expr], tree: ast.Module) -> CodeJudge:
+def _discrete_metric(given: Mapping[str, ast.expr], strings: PythonStrings, tree: ast.Module) -> CodeJudge:
     """Read Ragas' DiscreteMetric, which answers with one of its values beside a reason."""
     return CodeJudge(
         tool="Ragas' DiscreteMetric",
-        messages=_one("user", list(python_parts(given["prompt"], dict(named)))),
+        messages=_one("user", list(strings.parts(given["prompt"]))),
         labels=strings_of(tree, given["allowed_values"]),
         reply_schema={"reason": "text", "value": "score"},
         notes=("How to answer stands in words of Judgewright: Ragas adds them only when it asks.",),
     )
 
 
-def _genai_metric(given: Mapping[str, ast.expr], named: Mapping[str, ast.expr]) -> CodeJudge:
+def _genai_metric(given: Mapping[str, ast.expr], strings: PythonStrings) -> CodeJudge:
     """Read MLflow's make_genai_metric: definition and grading prompt, the input, the output and what it grades with."""
-    words = "\n\n".join(filter(None, (_text(given.get(key), named) for key in ("definition", "grading_prompt"))))
+    words = "\n\n".join(filter(None, (_text(given.get(key), strings) for key in ("definition", "grading_prompt"))))
     input_given = given.get("include_input")
     without = isinstance(input_given, ast.Constant) and input_given.value is False
-    names = [*([] if without else ["input"]), "output", *_texts(given.get("grading_context_columns"), named)]
+    names = [*([] if without else ["input"]), "output", *_texts(given.get("grading_context_columns"), strings)]
     better = given.get("greater_is_better")
     falls = isinstance(better, ast.Constant) and better.value is False
     scale = None if falls else read_levels(words) or of_numbers([1.0, 5.0])
@@ -192,15 +193,15 @@ def _genai_metric(given: Mapping[str, ast.expr], named: Mapping[str, ast.expr]) 
 
 
 def _rubrics_score(
-    given: Mapping[str, ast.expr], named: Mapping[str, ast.expr], call: ast.Call, tree: ast.Module
+    given: Mapping[str, ast.expr], strings: PythonStrings, call: ast.Call, tree: ast.Module
 ) -> CodeJudge:
     """Read Ragas' RubricsScore: a description of each grade, the worst first."""
     rubrics = given.get("rubrics")
-    rubrics = named.get(rubrics.id) if isinstance(rubrics, ast.Name) else rubrics
+    rubrics = strings.named.get(rubrics.id) if isinstance(rubrics, ast.Name) else rubrics
     levels: dict[int, str] = {}
     for key, value in zip(rubrics.keys, rubrics.values, strict=True) if isinstance(rubrics, ast.Dict) else ():
-        match = re.search(r"\d+", _text(key, named))
-        if match and (said := _text(value, named)):
+        match = re.search(r"\d+", _text(key, strings))
+        if match and (said := _text(value, strings)):
             levels[int(match.group())] = said
     grades = sorted(levels)
     if len(grades) < 3 or grades != list(range(grades[0], grades[-1] + 1)):
@@ -232,11 +233,10 @@ def mlflow_messages(instructions: str) -> tuple[TemplateMessage, TemplateMessage
     return TemplateMessage(role="system", parts=(text,)), TemplateMessage(role="user", parts=tuple(row))
 
 
-def _make_judge(given: Mapping[str, ast.expr], named: Mapping[str, ast.expr], tree: ast.Module) -> CodeJudge:
+def _make_judge(given: Mapping[str, ast.expr], strings: PythonStrings, tree: ast.Module) -> CodeJudge:
     """Read MLflow's make_judge; how to answer stands in no words of its own, MLflow adds them."""
     text = "".join(
-        part if isinstance(part, str) else f"{{{{{part.name}}}}}"
-        for part in python_parts(given["instructions"], dict(named))
+        part if isinstance(part, str) else f"{{{{{part.name}}}}}" for part in strings.parts(given["instructions"])
     )
     values = given.get("feedback_value_type")
     kind = ast.unparse(values) if values is not None else "str"
@@ -252,7 +252,7 @@ def _make_judge(given: Mapping[str, ast.expr], named: Mapping[str, ast.expr], tr
     )
 
 
-def _pydantic_prompt(node: ast.ClassDef, tree: ast.Module, named: Mapping[str, ast.expr]) -> CodeJudge | None:
+def _pydantic_prompt(node: ast.ClassDef, tree: ast.Module, strings: PythonStrings) -> CodeJudge | None:
     """Read a class of Ragas' PydanticPrompt: instruction, the fields of its input model, and its examples."""
     base = next(
         (b for b in node.bases if isinstance(b, ast.Subscript) and "PydanticPrompt" in ast.unparse(b.value)), None
@@ -260,7 +260,7 @@ def _pydantic_prompt(node: ast.ClassDef, tree: ast.Module, named: Mapping[str, a
     if base is None or not isinstance(base.slice, ast.Tuple):
         return None
     own = {name: value for item in node.body for name, value in _assignment(item)}
-    instruction = _text(own.get("instruction"), named)
+    instruction = _text(own.get("instruction"), strings)
     model = next(
         (n for n in ast.walk(tree) if isinstance(n, ast.ClassDef) and n.name == ast.unparse(base.slice.elts[0])), None
     )

@@ -45,6 +45,10 @@ class ForeignJudge:
     """The words that are its criteria, where the tool keeps them apart."""
     notes: tuple[str, ...] = ()
     """What is different from the tool, in whole sentences."""
+    string: str = ""
+    """What its file calls it, where that holds several prompts; `--string` takes it."""
+    at: str = ""
+    """Where it stands in its file, such as ` (line 7)`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,6 +39,11 @@ def read_computed_jinja(text: str, notes: list[str]) -> tuple[TemplatePart, ...]
     return join_literals(_Reader(notes, shown).parts(tree.body, {}))
 
 
+def one_field(name: str) -> str:
+    """Say that what a loop writes is one field."""
+    return f"Its loop over {name} is one field here: give it the text that the loop writes."
+
+
 class _Reader:
     """Writes out a tree; names that the template sets itself are known."""
 
@@ -69,7 +74,7 @@ class _Reader:
                 written += self._branch(node, known, depth)
             elif isinstance(node, nodes.For):
                 field = self._field(node.iter)
-                self._say(f"Its loop over {field.name} is one field here: give it the text that the loop writes.")
+                self._say(one_field(field.name))
                 written += [field, "\n"]
             else:
                 raise _computed(node)

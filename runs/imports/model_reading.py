@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...judges import InputError, JudgeSettings, OutputScale, Unfilled, ask_instruction, load_instruction
 from ...judges.models import Client
 from ...judges.reply_reading import WORDS_FOR_ONE, WORDS_FOR_ZERO
 from ...judges.scale import parse_label_scale
-from ..exports.template_parts import Field
 from .foreign_judge import AddOptions, ForeignJudge
 from .known_answer import ask_for_threshold, with_threshold
 from .stated_answer import Question, named_scale
 from .text_units import rules_within
 from .understand import Understood, criteria_between, understand
+from .which_judge import text_of, the_one
 
 _TEXTS = ("unordered", "scale", "threshold", "verdict", "first_words", "last_words", "open")
 
@@ -52,23 +52,24 @@ class Settled:
     """Where the model reads something else than we did, in whole sentences; its reading is taken."""
 
 
-def ask_for_reading(judge: ForeignJudge, client: Client, settings: JudgeSettings) -> ModelReading | str:
-    """Have a model read a prompt; return why there is no reading where its reply cannot be used."""
-    text = text_of(judge)
-    beside = judge.beside.comments
+def ask_for_reading(
+    judges: Sequence[ForeignJudge], client: Client, settings: JudgeSettings
+) -> tuple[ForeignJudge, ModelReading | str]:
+    """Have a model read a prompt; return which of several it read, and why there is no reading where it cannot be used.
+
+    Raises:
+        InputError: Its reading does not tell which of several prompts is the judge.
+    """
+    text = text_of(judges[0]) if len(judges) == 1 else "\n\n".join(f"{j.string}:\n{text_of(j)}" for j in judges)
+    beside = judges[0].beside.comments
     item = {"prompt": text, "beside": beside or "nothing"}
     (answer,) = ask_instruction(load_instruction("read_judge"), [item], client, settings=settings)
     if isinstance(answer, Unfilled):
-        return f"{answer.reason}: {answer.detail}"
+        return the_one(judges, ()), f"{answer.reason}: {answer.detail}"
     said = {name: answer.text(name).strip() for name in _TEXTS}
     labels, forms = (tuple(words.strip() for words in answer.texts(name)) for name in ("labels", "form"))
-    return check_reading(f"{text}\n\n{beside}", labels, said, forms)
-
-
-def text_of(judge: ForeignJudge) -> str:
-    """Return the messages of a prompt as one text, each field as `{name}`."""
-    texts = ("".join(f"{{{p.name}}}" if isinstance(p, Field) else p for p in m.parts) for m in judge.messages)
-    return "\n\n".join(texts)
+    reading = check_reading(f"{text}\n\n{beside}", labels, said, forms)
+    return the_one(judges, reading.criteria.split(" ... ")), reading
 
 
 def check_reading(

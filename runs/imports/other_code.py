@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import textwrap
@@ -54,7 +55,15 @@ def _strings(text: str) -> Iterator[str]:
 
 
 def notebook_code(text: str) -> str:
-    """Return the code of a notebook's cells, one after the other, without the lines that are no Python."""
+    """Return the Python of a notebook's cells, one after the other; lines and cells that are none are left out."""
     cells = json.loads(text).get("cells", [])
     sources = ["".join(cell.get("source", ())) for cell in cells if cell.get("cell_type") == "code"]
-    return "\n\n".join(re.sub(r"(?m)^[ \t]*[%!].*$", "", source) for source in sources)
+    return "\n\n".join(filter(_is_python, (re.sub(r"(?m)^[ \t]*[%!].*$", "", source) for source in sources)))
+
+
+def _is_python(code: str) -> bool:
+    try:
+        ast.parse(code)
+    except SyntaxError:
+        return False
+    return True

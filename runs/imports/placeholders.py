@@ -8,7 +8,7 @@ from ..exports.template_parts import Field, TemplatePart, join_literals
 from .jinja_templates import read_computed_jinja
 from .prompt_words import words_of
 from .stated_labels import TEXTS
-from .template_syntaxes import read_jinja, read_loose
+from .template_syntaxes import read_loose
 
 Parts = tuple[TemplatePart, ...]
 
@@ -53,12 +53,12 @@ _UNUSUAL = (
 """What may be a field where no usual syntax has one: only where the text of a row can stand."""
 
 
-def read_parts(text: str, notes: list[str] | None = None) -> Parts:
+def read_parts(text: str, notes: list[str]) -> Parts:
     """Read a text in the syntax it seems to be in: Jinja, Mustache, f-string, `${a}`, `%(a)s` or `<<a>>`.
 
     Args:
         text: The text.
-        notes: Takes what of a Jinja template was settled; None where a template that computes is refused.
+        notes: Takes what of a Jinja template was settled, in whole sentences.
 
     Raises:
         InputError: The template computes something.
@@ -68,7 +68,7 @@ def read_parts(text: str, notes: list[str] | None = None) -> Parts:
     for tag, jinja in _HANDLEBARS:
         text = re.sub(tag, jinja, text)
     if re.search(r"\{%|\{\{(?!\s*[\"'][^\"'\n]*[\"']\s*:)[^{}]*[|(][^{}]*\}\}", text):  # not the JSON of an f-string
-        return read_jinja(text) if notes is None else read_computed_jinja(text.strip("\n"), notes)
+        return read_computed_jinja(text.strip("\n"), notes)
     text = text.strip("\n")
     if not re.search(r"\{\{\s*[\w.]+\s*\}\}", text):
         text = re.sub(_CONVERTED, r"{\1}", text)
@@ -122,10 +122,9 @@ def _is_of_answer(name: str) -> bool:
     return bool(words & verdicts) or TEXTS.search(name) is not None or name.casefold() in words_of("no_labels")
 
 
-def _without_filter(match: re.Match[str], notes: list[str] | None) -> str:
+def _without_filter(match: re.Match[str], notes: list[str]) -> str:
     """Return a field without the filter that shortens or trims it, and say so."""
-    if notes is not None:
-        notes.append(f"Its field {match[1]} is sent as it is, without {match[2].strip()}.")
+    notes.append(f"Its field {match[1]} is sent as it is, without {match[2].strip()}.")
     return f"{{{{ {match[1]} }}}}"
 
 

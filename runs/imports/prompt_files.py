@@ -147,6 +147,40 @@ def read_promptfoo(path: Path, *, rubric_alone: bool = False) -> ForeignJudge:
     )
 
 
+def promptfoo_prompts(path: Path, body: Mapping[str, Any], text: str) -> dict[str, Any]:  # Any: YAML
+    """Return the prompts that a promptfoo config tests, by their labels, where no judge stands beside them.
+
+    Each is a text or a list of messages: in place, under `raw`, or in a file beside the config.
+    """
+    listed = body.get("prompts")
+    if not isinstance(listed, list) or re.search(r"rubricPrompt|llm-rubric|model-graded|g-eval", text):
+        return {}
+    found: dict[str, Any] = {}
+    for at, prompt in enumerate(listed, start=1):
+        entry = _mapping(prompt)
+        words = next((entry[key] for key in ("raw", "content", "template", "file", "id") if entry.get(key)), prompt)
+        if isinstance(words, str) and words.startswith("file://"):
+            words = _beside(path, words, "prompts")
+        if isinstance(words, str) and words.lstrip().startswith(("[", "- role")):
+            with suppress(yaml.YAMLError):
+                words = yaml.safe_load(words)
+        if isinstance(words, list) or (isinstance(words, str) and "\n" in words.strip()):
+            found[str(entry.get("label") or entry.get("id") or f"prompt {at}")] = words
+    return found
+
+
+def _beside(path: Path, named: str, key: str) -> str:
+    """Return the text of a file that a configuration names with `file://`.
+
+    Raises:
+        InputError: It lies outside the configuration's folder, or cannot be read.
+    """
+    file = (path.parent / named.removeprefix("file://")).resolve()
+    if not file.is_relative_to(path.parent.resolve()):
+        raise InputError(f"{key} names {named!r}, which lies outside the folder of {path.name}")
+    return read_text(file)
+
+
 def _graded_assertion(
     body: Mapping[str, Any], default: Mapping[str, Any], path: Path
 ) -> Mapping[str, Any]:  # Any: YAML
@@ -168,10 +202,7 @@ def _graded_assertion(
 def _rubric_messages(prompt: Any, path: Path) -> tuple[TemplateMessage, ...]:  # Any: YAML
     """Return the grader's messages: given in place or in a file, as text or as a list of messages."""
     if isinstance(prompt, str) and prompt.startswith("file://"):
-        file = (path.parent / prompt.removeprefix("file://")).resolve()
-        if not file.is_relative_to(path.parent.resolve()):
-            raise InputError(f"rubricPrompt names {prompt!r}, which lies outside the folder of {path.name}")
-        prompt = read_text(file)
+        prompt = _beside(path, prompt, "rubricPrompt")
     if isinstance(prompt, str) and prompt.lstrip().startswith(("[", "- role")):
         with suppress(yaml.YAMLError):
             prompt = yaml.safe_load(prompt)

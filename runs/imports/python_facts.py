@@ -26,9 +26,8 @@ _ASKED_FOR = (
 )  # fmt: skip
 
 
-def python_facts(text: str) -> FileFacts:
-    """Read a Python file that parses."""
-    tree = ast.parse(text)
+def python_facts(text: str, tree: ast.Module) -> FileFacts:
+    """Read a Python file, given as text and as it is parsed."""
     reader = _Reader(tree)
     labels, scores = reader.labels()
     thresholds, elsewhere = reader.thresholds()

@@ -99,7 +99,7 @@ def test_options_say_what_the_words_do_not(run) -> None:
         (("16_hundred.txt", "--labels", "one"), "not two or more labels"),
         (("16_hundred.txt", "--string", "PROMPT"), "none of them"),
         (("09_two_strings.py", "--string", "NOTHING"), "no string 'NOTHING'"),
-        (("expected.yaml",), "message 1"),
+        (("expected.yaml",), "none of its keys holds a prompt"),
     ],
 )
 def test_what_cannot_be_added_says_why(args: tuple[str, ...], reason: str, run) -> None:

@@ -63,7 +63,7 @@ def judge_of(tmp_path: Path, text: str) -> ForeignJudge:
 def reading_of(judge: ForeignJudge, **said: object) -> ModelReading:
     """What a model that says this reads in it."""
     with Client(Scripted(json.dumps(NOTHING | said))) as client:
-        reading = ask_for_reading(judge, client, JudgeSettings())
+        _, reading = ask_for_reading([judge], client, JudgeSettings())
     assert isinstance(reading, ModelReading)
     return reading
 
@@ -275,7 +275,7 @@ def test_what_the_file_says_beside_the_prompt_is_shown_to_the_model(tmp_path: Pa
     judge = read_own_prompt(path)
     model = Scripted(json.dumps(NOTHING | {"threshold": "4 goes out"}))
     with Client(model) as client:
-        reading = ask_for_reading(judge, client, JudgeSettings())
+        _, reading = ask_for_reading([judge], client, JudgeSettings())
     assert "whatever got a 4 goes out" in model.asked[0].messages[-1].content
     assert isinstance(reading, ModelReading)
     scale = understand(judge, settle(judge, AddOptions(), reading).options).scale
@@ -343,7 +343,7 @@ def test_where_both_agree_nothing_is_asked_or_noted(tmp_path: Path) -> None:
 def test_a_reply_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     """The words of the prompt count alone then."""
     with Client(Scripted("I cannot do that.")) as client:
-        assert "no JSON object" in str(ask_for_reading(judge_of(tmp_path, CLEAR), client, JudgeSettings()))
+        assert "no JSON object" in str(ask_for_reading([judge_of(tmp_path, CLEAR)], client, JudgeSettings())[1])
 
 
 def test_the_simulated_model_reads_nothing_and_says_so(
