@@ -10,7 +10,7 @@ from ...judges import OutputScale
 
 PASSES = re.compile(
     r"pass(?!word)|(?:^|_)hit(?:$|s$)|(?:^|_|is)ok(?:$|_|[A-Z])|accept|keep|kept|approv|good|publish|success|green|ship|release|deliver"
-    r"|(?:^|_)gate(?:$|_)|admit|allow|enough|ready|(?:should|can|may)_(?:send|publish|ship|show|print|go)|akzept|acept|aprob|bestanden|gut|positive|is_?correct|is_?right|freigabe|freigegeben|besteht|zulässig|zulaessig|admis|valid[ée]|apto",
+    r"|(?:^|_)gate(?:$|_)|admit|allow|enough|ready|(?:should|can|may)_(?:be_)?(?:send|sent|publish|ship|show|print|go)|akzept|acept|aprob|bestanden|gut|positive|is_?correct|is_?right|freigabe|freigegeben|besteht|zulässig|zulaessig|admis|valid[ée]|apto",
     re.IGNORECASE,
 )
 """Names of what is true where a row passes."""

@@ -29,9 +29,9 @@ def known_answer(judge: ForeignJudge, asks: str, whole: str, options: AddOptions
         labels = in_order(judge.labels, whole) or ordered_by_scores(judge.labels, facts.scores) or ()
     if not json_fields(asks) and re.search(r"\bjson\b", asks, re.IGNORECASE):
         asks += "".join(f'\n{{"{name}": {kind}}}' for kind, name in _NAMED_FIELD.findall(whole)[:1])
-    schema_beside = bool(facts.answer_fields) and judge.reply_schema is None and not json_fields(asks)
-    if schema_beside:
-        asks += f"\nJSON: {_as_object(facts.answer_fields)}"
+    beside = schema_beside(judge, asks)
+    if beside:
+        asks += f"\nJSON: {beside}"
     verdict = options.verdict or (judge.verdict if judge.verdict in json_fields(asks) else None)
     answer = read_answer(asks, whole, () if options.choice else labels, verdict)
     scale, questions = answer.scale, answer.questions
@@ -57,8 +57,15 @@ def known_answer(judge: ForeignJudge, asks: str, whole: str, options: AddOptions
     if ordered := order_by_passing(listed, whole, facts):
         scale, questions = named_scale(ordered), ()
     schema = dict(judge.reply_schema) if judge.reply_schema is not None else answer.reply_schema
-    told = answer.told and not schema_beside
+    told = answer.told and not beside
     return replace(answer, scale=scale, questions=questions, reply_schema=schema, told=told)
+
+
+def schema_beside(judge: ForeignJudge, text: str) -> str:
+    """Return the answer's fields that a file asks for beside its prompt; empty where the prompt names some itself."""
+    if judge.reply_schema is not None or not judge.beside.answer_fields or json_fields(text):
+        return ""
+    return _as_object(judge.beside.answer_fields)
 
 
 def _as_object(fields: Mapping[str, str]) -> str:

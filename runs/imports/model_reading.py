@@ -10,10 +10,10 @@ from ...judges import InputError, JudgeSettings, OutputScale, Unfilled, ask_inst
 from ...judges.models import Client
 from ...judges.reply_reading import WORDS_FOR_ONE, WORDS_FOR_ZERO
 from ...judges.scale import parse_label_scale
+from .criteria import rules_within
 from .foreign_judge import AddOptions, ForeignJudge
-from .known_answer import ask_for_threshold, with_threshold
+from .known_answer import ask_for_threshold, schema_beside, with_threshold
 from .stated_answer import Question, named_scale
-from .text_units import rules_within
 from .understand import Understood, criteria_between, understand
 from .which_judge import text_of, the_one
 
@@ -61,7 +61,9 @@ def ask_for_reading(
         InputError: Its reading does not tell which of several prompts is the judge.
     """
     text = text_of(judges[0]) if len(judges) == 1 else "\n\n".join(f"{j.string}:\n{text_of(j)}" for j in judges)
-    beside = judges[0].beside.comments
+    fields = schema_beside(judges[0], text_of(judges[0], "")) if len(judges) == 1 else ""
+    comments = judges[0].beside.comments
+    beside = "\n".join(filter(None, (comments, fields and f"It asks for the answer as JSON: {fields}")))
     item = {"prompt": text, "beside": beside or "nothing"}
     (answer,) = ask_instruction(load_instruction("read_judge"), [item], client, settings=settings)
     if isinstance(answer, Unfilled):
@@ -175,6 +177,8 @@ def _answers(found: Understood, options: AddOptions, reading: ModelReading) -> A
             return None
         taken, read = replace(options, labels=reading.labels), named_scale(reading.labels)
     elif (read := reading.scale) is not None and (scale is None or _differ(scale, read)):
+        if read.kind == "probability" and any(question.of_ends for question in found.questions):
+            return None  # which end is good cannot be said of it, so a person has to
         taken = replace(options, scale=read, threshold_open=True)
     else:
         return None

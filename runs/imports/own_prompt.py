@@ -81,7 +81,9 @@ def _with_unusual_fields(judge: ForeignJudge) -> ForeignJudge:
     if any(isinstance(part, Field) for message in judge.messages for part in message.parts):
         return judge
     *before, last = judge.messages
-    return replace(judge, messages=(*before, replace(last, parts=read_unusual(last.text({})))))
+    notes = list(judge.notes)
+    last = replace(last, parts=read_unusual(last.text({}), notes))
+    return replace(judge, messages=(*before, last), notes=tuple(notes))
 
 
 def _read(path: Path, string: str | None) -> Sequence[ForeignJudge]:

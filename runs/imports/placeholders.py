@@ -79,47 +79,79 @@ def read_parts(text: str, notes: list[str]) -> Parts:
             r"\\\((\w+)\)",
         ):
             if re.search(syntax, text):
-                return _cut(syntax, text)
+                return _cut(syntax, text.replace("%%", "%") if syntax.startswith("%") else text)
     parts = read_loose(text)
     if any(isinstance(part, Field) for part in parts):
         return parts
     return _cut(_DOLLAR, text) if len(set(re.findall(_DOLLAR, text))) > 1 else parts
 
 
-def read_unusual(text: str) -> Parts:
-    """Read a text without any usual field: `[REPLY]`, `<question>`, `%answer%` alone on a line or after a label."""
+def read_unusual(text: str, notes: list[str]) -> Parts:
+    """Read a text without any usual field: `[REPLY]`, `<question>`, `%answer%` alone on a line or after a label.
+
+    Args:
+        text: The text.
+        notes: Takes what looks like one of these fields and is left as text, in whole sentences.
+    """
     found = [(syntax, _places(syntax, text)) for syntax in _UNUSUAL]
-    _, places = max(found, key=lambda one: len({name for _, _, name in one[1]}))
+    syntax, places = max(found, key=lambda one: len({name for _, _, name in one[1]}))
     parts: list[TemplatePart] = []
     end = 0
     for start, stop, name in places:
         parts += [text[end:start], Field(name)]
         end = stop
-    return join_literals([*parts, text[end:]])
+    read = join_literals([*parts, text[end:]])
+    inline = _inline(syntax, "".join(part for part in read if isinstance(part, str))) if places else []
+    notes += [
+        f"Its {words} stays as it is: write {{{_as_name(words)}}} where it is a text of the row." for words in inline
+    ]
+    return read
 
 
 def _places(syntax: str, text: str) -> list[tuple[int, int, str]]:
-    """Return where a syntax has fields: alone on their line, or last on it after a label, and named like no verdict."""
-    places: list[tuple[int, int, str]] = []
+    """Return where a syntax has fields: alone on a line, last on it after a label, or in capitals like such a one."""
+    alone: list[tuple[int, int, str]] = []
+    others: list[tuple[int, int, str]] = []
     for match in re.finditer(syntax, text):
         before = text[: match.start()].rpartition("\n")[2]
         after = text[match.end() :].partition("\n")[0]
         name = match[1].strip()
         label = re.search(r"([^\W\d]\w*)\W*$", before or text[: match.start()].rstrip().rpartition("\n")[2])
         if len(name) == 1:  # by its place, so the label before it names it
-            name = label[1] if label else f"text_{len(places) + 1}"
+            name = label[1] if label else f"text_{len(alone) + 1}"
         of_row = re.fullmatch(r"\s*(?:[^\n.!?]{0,40}[:=])?[\s*\"'`>]*", before) and re.fullmatch(r"[\s\"'`*<.]*", after)
-        closed = f"</{name}>" in text or before.rstrip().endswith(">")
-        if of_row and not closed and not _is_of_answer(name):
-            places.append((match.start(), match.end(), name))
-    return places
+        closed = f"</{name}>" in text or re.search(r"<[^<>\n]+>\s*$", before)
+        if not closed and not _is_of_answer(name, syntax, text, match.start()):
+            (alone if of_row else others).append((match.start(), match.end(), name))
+    capitals = [place for place in others if place[2].isupper() and place[2].isascii()]
+    return sorted([*alone, *capitals]) if any(name.isupper() for _, _, name in alone) else alone
 
 
-def _is_of_answer(name: str) -> bool:
-    """Whether a placeholder is named after what the judge fills in."""
+def _is_of_answer(name: str, syntax: str, text: str, at: int) -> bool:
+    """Whether a placeholder is what the judge fills in: named after a verdict, or after its reason beside a verdict."""
+    if _names_verdict(name):
+        return True
+    if TEXTS.search(name) is None and name.casefold() not in words_of("no_labels"):
+        return False
+    if not name.isupper():
+        return True
+    near = text[:at].split("\n")[-3:] + text[at:].split("\n")[:3]
+    return any(_names_verdict(match[1]) for match in re.finditer(syntax, "\n".join(near)))
+
+
+def _names_verdict(name: str) -> bool:
     words = set(re.split(r"[\W_]+", name.casefold()))
-    verdicts = words_of("verdict_fields").keys() - {"answer", "relevance", "result", "correct"}
-    return bool(words & verdicts) or TEXTS.search(name) is not None or name.casefold() in words_of("no_labels")
+    return bool(words & (words_of("verdict_fields").keys() - {"answer", "relevance", "result", "correct"}))
+
+
+def _as_name(words: str) -> str:
+    return re.sub(r"\W+", "_", words).strip("_")
+
+
+def _inline(syntax: str, text: str) -> list[str]:
+    """Return what stands in a sentence in the marks of fields, and may be one."""
+    found = [match for match in re.finditer(syntax, text) if not _is_of_answer(match[1], syntax, text, match.start())]
+    return list(dict.fromkeys(match.group() for match in found if re.search(r"\w \W?$", text[: match.start()])))
 
 
 def _without_filter(match: re.Match[str], notes: list[str]) -> str:

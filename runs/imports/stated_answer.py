@@ -40,6 +40,8 @@ class Question:
     text: str
     labels: tuple[str, ...] = ()
     """The labels whose order is asked for, or of which one is."""
+    of_ends: bool = False
+    """Whether a scale of numbers is known but for which of its ends is the good one."""
 
     def __str__(self) -> str:
         return self.text
@@ -133,7 +135,7 @@ def _directed(
         how = "--scale probability where a high number is the good one; nothing else can be kept of such a scale"
     else:
         how = f"--scale {ends} where a high number is, --scale {scale.high}..{scale.low} where a low one is"
-    return None, (Question("scale", f"which end of {ends} is the good one? ({how})"),)
+    return None, (Question("scale", f"which end of {ends} is the good one? ({how})", of_ends=True),)
 
 
 def _place_alone(scale: OutputScale | None, answer: str) -> str:

@@ -181,6 +181,8 @@ def _side_of_name(name: str) -> int:
     spelled = "_".join(words)
     bad = any(means("faults", word, plain=True) for word in words) or any(w in spelled for w in _OF_SEVERAL_FAULTS)
     good = any(means("better", word, plain=True) and word not in words_of("negations") for word in words)
+    if bad and good and words[0] in words_of("lacking"):
+        good = False  # "missing_safety_info"
     if bad == good:
         return 0
     return (1 if negated else -1) if bad else (-1 if negated else 1)

@@ -33,7 +33,7 @@ _TAG = re.compile(
 _HEADING = re.compile(r"\s*(?:#{1,6}\s.{1,80}|\*\*[^*]{1,60}\*\*:?|(?![-*•\d])[^.!?{}\"]{1,40}:)\s*$")
 _BARE_HEADING = re.compile(r"\s*[A-ZÄÖÜ][\w-]*(?: [\w-]+){0,2}\s*$")
 _BULLET = r"\s*(?:[-*•]\s+|\(?[0-9a-z]{1,2}[.)]\s+)?"
-_ABOUT_CRITERIA = re.compile(
+ABOUT_CRITERIA = re.compile(
     r"criteri|rubric|\brules?\b|guideline|_guide\b|kriteri|regeln|skala|\bscale\b|require", re.IGNORECASE
 )
 _ANSWER_HEADING = re.compile(
@@ -81,8 +81,6 @@ _AT_A_LINE = re.compile(
     re.IGNORECASE,
 )
 _GRADES = re.compile(rf"{_BULLET}{_LEAD}(?:score|rate|label|assign|use|give|think|explain)\b", re.IGNORECASE)
-_ONLY_GRADES = re.compile(r"[^\"'`“„«:{}<>\[\]\n]*\b-?\d+\b[^\d\"'`“„«:{}<>\[\]\n]{1,12}\d+[^\"'`“„«:{}<>\[\]\n]*")
-"""A sentence that names a range of grades and no form of the answer: "Then give an overall score from 1 to 5."."""
 _FORM_IN_ANY_LANGUAGE = re.compile(
     rf"[\"“„«'`]\s?\w[\w ]{{0,25}}:\s?(?:[NXn_#]+|\.{{3}}|…|<[^<>]*>|\d+|[\w-]+)\s?[\"”“»'`]"  # "Nota: N"
     rf"|<(?:\w+ )?(?:{pattern_of('verdict_fields')}|{pattern_of('reasons')})>"
@@ -95,8 +93,8 @@ _FORM_IN_ANY_LANGUAGE = re.compile(
     re.IGNORECASE,
 )
 """A short sentence that shows the form of the answer, sets a reason and a verdict in turn, or forbids other text."""
-_CONDITIONAL = re.compile(rf"\W*(?:{pattern_of('if')})\b", re.IGNORECASE)
-_OF_FORM = re.compile(rf"\b(?:{pattern_of('reasons')}|{pattern_of('lines')}|{pattern_of('alone')})\b", re.IGNORECASE)
+CONDITIONAL = re.compile(rf"\W*(?:{pattern_of('if')})\b", re.IGNORECASE)
+OF_FORM = re.compile(rf"\b(?:{pattern_of('reasons')}|{pattern_of('lines')}|{pattern_of('alone')})\b", re.IGNORECASE)
 _ROLE = re.compile(
     r"\W*(?:你是|您是|请你|あなたは|you are|you're|your (?:task|job|role|goal)\b|du bist|sie sind|act as|as an?\b|tu es"
     r"|vous êtes)",
@@ -111,7 +109,7 @@ _ABOUT_ANSWER = re.compile(
     r"|letters?|buchstaben?|lettre|words?|wort|mot|palabra|emoji)\b",
     re.IGNORECASE,
 )
-_ALWAYS_ANSWER = re.compile(
+ALWAYS_ANSWER = re.compile(
     r"\bjson\b|(?:^|:|`)\s*\{\s*[\"'][\w ]+[\"']\s*:|^\s*[\"'][\w ]+[\"']\s*:|\[\["
     r"|<(\w+)>\s*(?:[^<>\s]+\s*){0,4}</\1>|\bscore is an? "
     r"|\b(?:exactly|strictly)? ?in (?:exactly )?(?:this|the following) (?:form|format)\b|im folgenden format"
@@ -128,7 +126,7 @@ _ALWAYS_ANSWER = re.compile(
     r"|请(?:只|仅|直接|最后)?(?:输出|回答|返回|给出|以)|(?:只|仅)输出|出力し|(?:書い|答え|回答し|出力し|返し)てください",
     re.IGNORECASE,
 )
-_LINE_FORM = re.compile(
+LINE_FORM = re.compile(
     r"\s*[\w -]{1,25}:\s*<[^<>]*>\s*$|\s*[*_]*[A-ZÄÖÜ][\w -]{0,25}[*_]*:[*_]*\s*"
     r"(?:[<\[(][^<>\[\]]*[>\])]|\.\.\.|…|(?:\d{1,3}|N{1,3}|X{1,3})(?: ?%|/\d{1,3})?$|[\w-]+ (?:or|oder|\||/) [\w :-]+"
     r"|[\w-]+(?: [\w-]+){0,2}(?: ?[/|] ?[\w-]+(?: [\w-]+){0,2})+)\s*\W*$"
@@ -224,7 +222,7 @@ def read_units(text: str) -> list[Unit]:
         elif _ANSWER_HEADING.match(words) and kind != "row" and not of_row:
             kind, in_answer = "answer", True
         elif kind in ("row", "heading") and not (
-            in_answer and (_LINE_FORM.match(words) or (kind == "heading" and _ASKS.match(words)))
+            in_answer and (LINE_FORM.match(words) or (kind == "heading" and _ASKS.match(words)))
         ):
             in_answer = False
         elif (in_answer and kind != "blank") or (follows_form and _KEY_WITH_PLACE.match(words)):
@@ -344,26 +342,26 @@ def _kind(words: str, following: str) -> UnitKind:
     leads_to_row = FIELD in following or (
         _TAG.match(following) is not None and not following.strip().startswith(("</", "```"))
     )
-    if words.rstrip().endswith(":") and leads_to_row and len(words) <= 80 and not _ABOUT_CRITERIA.search(words):
+    if words.rstrip().endswith(":") and leads_to_row and len(words) <= 80 and not ABOUT_CRITERIA.search(words):
         return "row"
     if _ROLE.match(words) and not re.search(r"[{,]\s*[\"'][\w ]+[\"']\s*:", words):
         return "rule"
     if (
         _SURELY_ASKS.match(words)
-        or _ALWAYS_ANSWER.search(words)
-        or _LINE_FORM.match(words)
+        or ALWAYS_ANSWER.search(words)
+        or LINE_FORM.match(words)
         or re.fullmatch(r"\s*[{}\[\]]+,?\s*", words)
     ):
         return "answer"
     if len(words) > 110 and _GRADES.match(words) and re.search(r"\(|,.*,", words):
         return "rule"  # "Score accuracy (no wrong statement), coverage (all dates), brevity": it says what counts
-    if _ASKS.match(words) and _ABOUT_ANSWER.search(words) and not _ABOUT_CRITERIA.search(words):
+    if _ASKS.match(words) and _ABOUT_ANSWER.search(words) and not ABOUT_CRITERIA.search(words):
         return "answer"
     if _ASKS.match(words) and re.search(r"\b(?:[A-Z]{2,}|yes|no|ja|nein|\d)\b", words) and len(words) < 120:
         return "answer"
     if _AT_A_LINE.search(words) or (_ASKS_IN_ANY_LANGUAGE.match(words) and _OF_REASON.search(words)):
         return "answer"
-    if len(words) <= 120 and not _CONDITIONAL.match(words) and not _ITEM_LINE.match(words):
+    if len(words) <= 120 and not CONDITIONAL.match(words) and not _ITEM_LINE.match(words):
         alone = re.search(rf"\b(?:{pattern_of('alone')})\b", words, re.IGNORECASE)
         if _FORM_IN_ANY_LANGUAGE.search(words) or (alone and offers_capitals(words)):
             return "answer"
@@ -376,85 +374,6 @@ def _kind(words: str, following: str) -> UnitKind:
     if _HEADING.match(words) or (_BARE_HEADING.match(words) and len(words.strip()) > 3):
         return "heading"
     return "rule"
-
-
-def find_criteria(text: str, units: Sequence[Unit]) -> Span | None:
-    """Return the longest run of rules, one under a heading that says so before others; None where there is none."""
-    best, best_weight = None, 0
-    for run, after_heading in _runs(text, units):
-        weight = sum(unit.end - unit.start for unit in run) * (3 if after_heading else 1)
-        if weight > best_weight:
-            best, best_weight = Span(start=run[0].start, end=run[-1].end), weight
-    return best
-
-
-def rules_within(text: str, units: Sequence[Unit], span: Span, forms: Sequence[int]) -> Span | None:
-    """Return the longest stretch of a span without a field and without what only says in what form to answer.
-
-    Args:
-        text: The prompt.
-        units: Its units.
-        span: What somebody took for its criteria.
-        forms: Where sentences on the form of the answer begin. Those that we know ourselves count at the span's ends
-            only, since a rule may speak of JSON too.
-    """
-    inside = [unit for unit in units if unit.start < span.end and unit.end > span.start and unit.kind != "blank"]
-    while inside and _only_form(text, inside[-1]):
-        inside.pop()
-    while inside and _only_form(text, inside[0]):
-        inside.pop(0)
-    stretches: list[Span] = []
-    joins = False
-    for unit in inside:
-        start, end = max(unit.start, span.start), min(unit.end, span.end)
-        cut = FIELD in text[start:end] or any(unit.start <= at < unit.end for at in forms)
-        if joins and not cut:
-            stretches[-1] = Span(start=stretches[-1].start, end=end)
-        elif not cut:
-            stretches.append(Span(start=start, end=end))
-        joins = not cut
-    return max(stretches, key=lambda stretch: stretch.end - stretch.start, default=None)
-
-
-def _only_form(text: str, unit: Unit) -> bool:
-    """Whether a unit says nothing but how to answer; what begins with a condition may be a rule."""
-    words = text[unit.start : unit.end]
-    if unit.kind != "answer" or _CONDITIONAL.match(words):
-        return False
-    if _ALWAYS_ANSWER.search(words) or _LINE_FORM.match(words):
-        return True
-    conditional = re.search(rf"\b(?:{pattern_of('if')})\b", words, re.IGNORECASE)
-    return conditional is None and _OF_FORM.search(words) is not None
-
-
-def _runs(text: str, units: Sequence[Unit]) -> Iterator[tuple[list[Unit], bool]]:
-    """Yield runs of rules, with whether a heading over it names criteria.
-
-    Headings within a run belong to it, and so does a sentence between rules that only names the scale.
-    """
-    run: list[Unit] = []
-    held: list[Unit] = []
-    heading, kept = "", ""
-    for unit in units:
-        words = text[unit.start : unit.end]
-        if unit.kind == "rule":
-            if not run:
-                kept = heading
-            run += [*held, unit]
-            held, heading = [], ""
-        elif unit.kind in ("heading", "tag"):
-            heading = words
-            if unit.kind == "tag" and run:
-                yield run, bool(_ABOUT_CRITERIA.search(kept))
-                run, held = [], []
-        elif unit.kind == "answer" and run and _ONLY_GRADES.fullmatch(words) and not _OF_FORM.search(words):
-            held.append(unit)
-        elif unit.kind != "blank":
-            if run:
-                yield run, bool(_ABOUT_CRITERIA.search(kept))
-            run, held, heading = [], [], ""
-    if run:
-        yield run, bool(_ABOUT_CRITERIA.search(kept))
 
 
 def _lines(text: str) -> Iterator[Span]:

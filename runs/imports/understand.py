@@ -10,12 +10,13 @@ from ...judges import CRITERIA_PLACE, Example, InputError, JudgePrompt, OutputSc
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart, join_literals
 from .answer_format import reply_clause
 from .convert import fill_fixed
+from .criteria import find_criteria
 from .foreign_judge import AddOptions, ForeignJudge
 from .known_answer import ask_for_threshold, known_answer, with_threshold
 from .stated_answer import Question, StatedAnswer
 from .stated_threshold import stated_threshold
 from .template_syntaxes import our_template
-from .text_units import FIELD, Span, Unit, find_criteria, plain_marks, read_units, without_rows, words_on_answer
+from .text_units import FIELD, Span, Unit, plain_marks, read_units, without_rows, words_on_answer
 
 _NAMESPACES = ("json", "sys", "item", "sample", "vars", "row", "data", "record", "example", "inputs", "outputs")
 """What stands before the dot of a field in tools that group a row's fields."""

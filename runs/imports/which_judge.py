@@ -60,9 +60,11 @@ def the_one(prompts: Sequence[ForeignJudge], words: Sequence[str]) -> ForeignJud
     return _with_note(found[0], prompts)
 
 
-def text_of(judge: ForeignJudge) -> str:
-    """Return the messages of a prompt as one text, each field as `{name}`."""
-    texts = ("".join(f"{{{p.name}}}" if isinstance(p, Field) else p for p in m.parts) for m in judge.messages)
+def text_of(judge: ForeignJudge, field: str = "{%s}") -> str:
+    """Return the messages of a prompt as one text, each field as `{name}` or in another form."""
+    texts = (
+        "".join(field.replace("%s", p.name) if isinstance(p, Field) else p for p in m.parts) for m in judge.messages
+    )
     return "\n\n".join(texts)
 
 

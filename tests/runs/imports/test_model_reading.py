@@ -356,3 +356,64 @@ def test_the_simulated_model_reads_nothing_and_says_so(
     told = capsys.readouterr().out
     assert "SIMULATED: the simulated model reads no prompt" in told
     assert "1..5" in told
+
+
+RISKY = """You see a note. How risky is it to send it?
+
+{note}
+
+A note is a risk when it names a person.
+
+Answer with a probability between 0 and 1.
+"""
+
+
+def test_which_end_of_a_probability_is_good_no_model_can_say(tmp_path: Path) -> None:
+    """A falling one cannot be kept, so that it is asked before a risk is taken for a merit."""
+    judge = judge_of(tmp_path, RISKY)
+    settled = settle(judge, AddOptions(), reading_of(judge, scale="probability"))
+    assert [str(question) for question in settled.questions if "which end of 0..1" in str(question)]
+
+
+def test_the_schema_of_an_answer_is_shown_to_the_model_where_no_words_say_it(tmp_path: Path) -> None:
+    """A saved prompt of LangChain asks for its answer beside its messages; what is missing is better false."""
+    prompt = {"lc": 1, "type": "constructor", "id": ["PromptTemplate"]}
+    prompt["kwargs"] = {"template": "Compare.\n\nAll dates stay.\n\n{leaflet}\n\n{text}"}  # pyright: ignore
+    message = {"type": "constructor", "id": ["HumanMessagePromptTemplate"], "kwargs": {"prompt": prompt}}
+    fields = {"lost": {"type": "array"}, "missing_complete_dates": {"type": "boolean", "description": "a date is lost"}}
+    kwargs = {"messages": [message], "schema_": {"title": "check", "properties": fields}}
+    path = tmp_path / "saved.json"
+    path.write_text(json.dumps({"type": "constructor", "id": ["StructuredPrompt"], "kwargs": kwargs}), "utf-8")
+    judge = read_own_prompt(path)
+    model = Scripted(json.dumps(NOTHING | {"open": "nobody says how to answer"}))
+    with Client(model) as client:
+        _, reading = ask_for_reading([judge], client, JudgeSettings())
+    assert isinstance(reading, ModelReading)
+    assert "missing_complete_dates" in model.asked[0].messages[-1].content
+    settled = settle(judge, AddOptions(), reading)
+    assert settled.questions == ()
+    scale = settled.found.scale
+    assert scale is not None
+    assert scale.labels == ("true", "false")
+
+
+NUMBERED = """You check letters.
+
+Letter: {letter}
+
+1. It names the file.
+2. It is no advert.
+
+Your answer:
+
+Last line: PASS or FAIL.
+"""
+
+
+def test_criteria_begin_with_their_number_and_end_before_a_heading(tmp_path: Path) -> None:
+    """A model quotes words; what marks the rule on its line belongs to it, what leads to other text does not."""
+    judge = judge_of(tmp_path, NUMBERED)
+    reading = reading_of(judge, labels=["FAIL", "PASS"], first_words="It names the file.", last_words="PASS or FAIL.")
+    prompt = settle(judge, AddOptions(), reading).found.prompt
+    assert prompt is not None
+    assert prompt.criteria == "1. It names the file.\n2. It is no advert."

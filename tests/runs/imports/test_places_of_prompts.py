@@ -280,3 +280,46 @@ def test_guidelines_that_mlflow_learnt_stand_behind_its_instructions(tmp_path: P
     assert found.prompt is not None
     assert found.prompt.criteria.endswith("Small talk is fine.\n\nGuidelines:\n- Refunds are never promised.")
     assert "The examples that MLflow looks up for each row are not here." in found.notes
+
+
+CAPITALS = """You compare a [LANGUAGE] text with its source. Domain: [DOMAIN_NAME].
+
+Source text
+[SOURCE_TEXT]
+
+> [TRANSLATION]
+
+Every number has to come through. [1] and [SIC] mark notes of the editor.
+
+Reason: [REASON]
+Verdict: [VERDICT]
+
+The verdict is PASS or FAIL.
+"""
+
+
+def test_of_fields_in_capitals_all_are_fields(tmp_path: Path) -> None:
+    """One alone on its line tells how they are written; what the judge fills in is none."""
+    path = tmp_path / "judge.txt"
+    path.write_text(CAPITALS.replace(" and [SIC]", ""), encoding="utf-8")
+    prompt = understand(read_own_prompt(path), AddOptions(labels=("FAIL", "PASS"))).prompt
+    assert prompt is not None
+    assert prompt.inputs == ("LANGUAGE", "DOMAIN_NAME", "SOURCE_TEXT", "TRANSLATION")
+
+
+def test_what_may_be_a_field_and_is_taken_for_text_is_said(tmp_path: Path) -> None:
+    """Small letters in a sentence are too little to go by."""
+    path = tmp_path / "judge.txt"
+    path.write_text(f"{ROLE} It is about [name of product].\n\n[answer]\n\n{RULES}\n\n{ASKS}\n", encoding="utf-8")
+    found = understand(read_own_prompt(path), AddOptions())
+    assert [note for note in found.notes if "write {name_of_product}" in note]
+
+
+def test_a_doubled_per_cent_sign_is_one(tmp_path: Path) -> None:
+    """A text that Python formats with % writes it so."""
+    path = tmp_path / "judge.txt"
+    rules = RULES.replace("promise refunds", "promise refunds of 100%%")
+    path.write_text(f"{ROLE}\n\n%(question)s\n\n%(answer)s\n\n{rules}\n\n{ASKS}\n", encoding="utf-8")
+    prompt = understand(read_own_prompt(path), AddOptions()).prompt
+    assert prompt is not None
+    assert "of 100%." in prompt.criteria
