@@ -27,6 +27,8 @@ _USER_KEYS = (
     *("user", "prompt", "template", "user_prompt", "user_message", "prefix_user", "prompt_template"),
     *("promptTemplate", "userPrompt", "text", "content"),
 )
+_LISTED_KEYS = ("messages", "prompt", "template", "input", "chat", "contents", "lines")
+"""Keys of a chat, or of a text line by line."""
 _ABOUT = re.compile(r"desc|comment|note|name|owner|version|title|example|rationale|changelog|^id$", re.IGNORECASE)
 """Keys of texts on the prompt, which are no part of it."""
 _PART_OF_KEY = re.compile(r"(?:[_-]?(?:system|user|human|prompt|template|instructions?|message|text))+$", re.IGNORECASE)
@@ -148,6 +150,11 @@ def _is_chat(value: Any) -> bool:  # Any: JSON or YAML
     return isinstance(value, list) and bool(value) and all(map(_is_message, value))
 
 
+def _is_lines(value: Any) -> bool:  # Any: JSON or YAML
+    """Whether a value is a text, line by line."""
+    return isinstance(value, list) and bool(value) and all(isinstance(line, str) for line in value)
+
+
 def _is_message(item: Any) -> bool:  # Any: JSON or YAML
     return isinstance(item, Mapping) and ("role" in item or set(item) <= ROLES.keys())
 
@@ -158,12 +165,11 @@ def _chat(chat: Sequence[Any], notes: list[str]) -> tuple[TemplateMessage, ...]:
 
 def _messages(body: Body, notes: list[str]) -> tuple[TemplateMessage, ...]:
     """Return the messages that a mapping holds itself: a chat, a system and a user text, or texts with fields."""
-    chats = [key for key in ("messages", "prompt", "template", "input", "chat", "contents") if body.get(key)]
+    body = {key: "\n".join(v) if key in _LISTED_KEYS and _is_lines(v) else v for key, v in body.items()}
+    chats = [key for key in _LISTED_KEYS if body.get(key)]
     chats += [key for key, value in body.items() if _is_chat(value) and not _ABOUT.search(str(key))]
     for key in dict.fromkeys(chats):
-        if isinstance(chat := body[key], list) and chat and all(isinstance(line, str) for line in chat):
-            body = {**body, key: "\n".join(chat)}
-        elif isinstance(chat, list):
+        if isinstance(chat := body[key], list):
             system = text_of(next((body[name] for name in _SYSTEM_KEYS if body.get(name)), None))
             return _chat([{"system": system}, *chat] if system else chat, notes)
     found: list[TemplateMessage] = []

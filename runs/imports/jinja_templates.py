@@ -85,10 +85,14 @@ class _Reader:
         from jinja2 import nodes
 
         test, turned = node.test, False
+        while isinstance(test, nodes.And) and isinstance(test.left, nodes.Test) and test.left.name == "defined":
+            test = test.right  # "x is defined and x"
         if isinstance(test, nodes.Not):
             test, turned = test.node, True
         if isinstance(test, nodes.Test) and test.name in ("defined", "none"):
             test, turned = test.node, turned ^ (test.name == "none")
+        if isinstance(test, nodes.Filter) and test.name in ("length", "count") and test.node is not None:
+            test = test.node
         if isinstance(test, nodes.Compare):
             raise _computed(test)
         field = self._field(test)
@@ -114,6 +118,10 @@ class _Reader:
             shown = self._value(node.node, known, depth)
             self._say(f"Its filter {node.name} is left out: give the text as it should be shown.")
             return shown
+        if isinstance(node, nodes.CondExpr | nodes.Or):
+            first = node.expr1 if isinstance(node, nodes.CondExpr) else node.left
+            self._say("What it says where a field is missing is left out: give every row a text for it.")
+            return self._value(first, known, depth)
         if isinstance(node, nodes.Concat):
             return [part for inner in node.nodes for part in self._value(inner, known, depth)]
         if isinstance(node, nodes.Call) and isinstance(node.node, nodes.Name) and node.node.name in self._macros:
@@ -131,8 +139,13 @@ class _Reader:
 
         names: list[str] = []
         inner = node
-        while isinstance(inner, nodes.Getattr):
-            names.append(inner.attr)
+        while isinstance(inner, nodes.Getattr | nodes.Getitem):
+            if isinstance(inner, nodes.Getattr):
+                names.append(inner.attr)
+            elif isinstance(inner.arg, nodes.Const) and isinstance(inner.arg.value, str):
+                names.append(inner.arg.value)
+            elif not isinstance(inner.arg, nodes.Slice):
+                raise _computed(node)
             inner = inner.node
         if not isinstance(inner, nodes.Name):
             raise _computed(node)

@@ -113,7 +113,13 @@ def _read(path: Path, string: str | None) -> Sequence[ForeignJudge]:
                 raise
     settled: list[str] = []
     if path.suffix.lower() not in (*TEXTS, ".jsonl"):
-        text = read_string(text)
+        try:
+            text = read_string(text)
+        except InputError:
+            if '" +' not in text:
+                raise
+            prompts = read_javascript(text, string, settled)  # strings put together with + look the same
+            return _from_code(path, "a source file", prompts, settled, beside=javascript_facts(text))
     message = TemplateMessage(role="user", parts=read_parts(text, settled))
     return [_judge(path, "a text", (message,), notes=tuple(settled))]
 

@@ -56,24 +56,26 @@ def constants_of(tree: ast.AST) -> dict[str, ast.expr]:
             named[node.targets[0].id] = node.value
         if isinstance(node, ast.AnnAssign) and _is_name(node.target) and node.value is not None:
             named[node.target.id] = node.value
-        if isinstance(node, ast.AugAssign) and _is_name(node.target) and node.target.id in named:
+        if isinstance(node, ast.AugAssign) and isinstance(named.get(ast.unparse(node.target)), ast.List):
+            _grow(named, node.target, node.value)
+        elif isinstance(node, ast.AugAssign) and _is_name(node.target) and node.target.id in named:
             whole = ast.BinOp(left=named[node.target.id], op=node.op, right=node.value)
             named[node.target.id] = ast.copy_location(whole, node)
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
             and node.func.attr in ("append", "extend")
+            and len(node.args) == 1
         ):
-            _grow(named, node.func.value, node)
+            _grow(named, node.func.value, node.args[0])
     return named
 
 
-def _grow(named: dict[str, ast.expr], target: ast.expr, call: ast.Call) -> None:
+def _grow(named: dict[str, ast.expr], target: ast.expr, more: ast.expr) -> None:
     """Put what is appended to a list of texts into the list."""
     listed = named.get(target.id) if _is_name(target) else None
-    if not _is_name(target) or not isinstance(listed, ast.List) or len(call.args) != 1:
+    if not _is_name(target) or not isinstance(listed, ast.List):
         return
-    (more,) = call.args
     added = more.elts if isinstance(more, ast.List | ast.Tuple) else [more]
     named[target.id] = ast.copy_location(ast.List(elts=[*listed.elts, *added], ctx=ast.Load()), listed)
 
@@ -125,7 +127,7 @@ class PythonStrings:
     def chat(self, node: ast.List) -> list[CodeString]:
         """Return the messages of a list of `role` and `content`; empty where it is none, or one cannot be told."""
         chat: list[CodeString] = []
-        for item in node.elts:
+        for item in self._items(node):
             role, content = _role_and_content(item)
             parts = self.parts(content) if role and content is not None else ()
             if content is None or not parts:
@@ -135,6 +137,12 @@ class PythonStrings:
             ]
             chat.append(CodeString(name=next(iter(names), ""), parts=parts, line=item.lineno, role=role))
         return chat
+
+    def _items(self, node: ast.List) -> Iterator[ast.expr]:
+        """Yield what stands in a list, and in a list that is put into it: `[system, *EXAMPLES, user]`."""
+        for item in node.elts:
+            inner = self.named.get(ast.unparse(item.value)) if isinstance(item, ast.Starred) else None
+            yield from inner.elts if isinstance(inner, ast.List) else [item]
 
     def system_with(self, messages: ast.List, chat: Sequence[CodeString]) -> list[CodeString]:
         """Return the system text that is given beside a list of messages, as some clients want it."""
@@ -166,12 +174,23 @@ class PythonStrings:
             return self.parts(self.named[node.id], depth + 1) if node.id in self.named else ()
         if isinstance(node, ast.Attribute) and _is_name(node.value) and node.value.id in ("self", "cls"):
             return self.parts(self.named[node.attr], depth + 1) if node.attr in self.named else ()
+        if isinstance(node, ast.Subscript) and (kept := self._kept(node)) is not None:
+            return self.parts(kept, depth + 1)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             sides = [self.parts(side, depth + 1) or tuple(self._value(side, depth)) for side in (node.left, node.right)]
             return join_literals([*sides[0], *sides[1]]) if all(sides) else ()
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
             return self._percent(self.parts(node.left, depth + 1), node.right, depth)
         return self._called(node, depth) if isinstance(node, ast.Call) else ()
+
+    def _kept(self, node: ast.Subscript) -> ast.expr | None:
+        """Return what a dictionary of the file holds under a key."""
+        held = self.named.get(node.value.id) if _is_name(node.value) else None
+        if not isinstance(held, ast.Dict) or not isinstance(node.slice, ast.Constant):
+            return None
+        pairs = zip(held.keys, held.values, strict=True)
+        wanted = node.slice.value
+        return next((value for key, value in pairs if isinstance(key, ast.Constant) and key.value == wanted), None)
 
     def _template(self, text: str) -> Parts:
         """Read a text that may be a Jinja template; one that computes something is no text."""
@@ -241,6 +260,7 @@ class PythonStrings:
         known = ast.unparse(node) in (name, f"self.{name}", f"cls.{name}") and isinstance(
             self.named.get(name), ast.Constant | ast.JoinedStr
         )
+        known = known or (isinstance(node, ast.Subscript) and self._kept(node) is not None)
         told = known or (isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".join"))
         if told and (parts := self.parts(node, depth + 1)):
             return list(parts)

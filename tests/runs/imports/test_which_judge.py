@@ -246,6 +246,60 @@ def test_a_loop_in_code_is_said(tmp_path: Path) -> None:
     assert "loop over docs is one field" in judge_in(tmp_path, "check.py", text).note
 
 
+PIECES = f"""
+PARTS = {{"role": {ROLE!r}, "rules": {RULES!r}}}
+
+def check(question, reply):
+    lines = [PARTS["role"], "", "Question: " + question, "Reply: " + reply, ""]
+    lines += [PARTS["rules"], ""]
+    lines.append({ASKS!r})
+    return "\\n".join(lines)
+"""
+WITH_EXAMPLES = f"""
+SHOTS = [{{"role": "user", "content": "Question: When?\\nReply: On Monday."}},
+         {{"role": "assistant", "content": "It names the day.\\nPASS"}}]
+
+def check(question, reply):
+    return ask([{{"role": "system", "content": {f"{ROLE}{chr(10)}{CHECK}"!r}}}, *SHOTS,
+                {{"role": "user", "content": f"Question: {{question}}\\nReply: {{reply}}"}}])
+"""
+LINES = json.dumps({"check": {"lines": [ROLE, "", "Question: {question}", "Reply: {reply}", "", *CHECK.split("\n")]}})
+JAVA = f"""
+String p = "{ROLE}\\n\\n" +
+  "Question: " + question + "\\n" +
+  "Reply: " + reply + "\\n\\n" +
+  {json.dumps(CHECK)};
+"""
+CONDITIONS = f"""{ROLE}
+
+{{% if question is defined and question %}}
+Question: {{{{ question or "none" }}}}
+{{% endif %}}
+Reply: {{{{ reply["text"] if reply else "(empty)" }}}}
+
+{CHECK}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "examples"),
+    [
+        ("pieces.py", PIECES, 0),
+        ("examples.py", WITH_EXAMPLES, 1),
+        ("lines.json", LINES, 0),
+        ("Check.java", JAVA, 0),
+        ("check.j2", CONDITIONS, 0),
+    ],
+)
+def test_a_prompt_in_pieces_comes_in_whole(tmp_path: Path, name: str, text: str, examples: int) -> None:
+    """Constants in a dictionary, lists that grow, demonstrations of a name, lines, and what stands in for no text."""
+    prompt = judge_in(tmp_path, name, text)
+    assert [field.partition("_")[0] for field in prompt.inputs] == ["question", "reply"]
+    assert ROLE in sent(prompt)
+    assert RULES in prompt.criteria
+    assert len(prompt.examples) == examples
+
+
 @pytest.mark.parametrize("name", ["check.py", "check.yaml", "check.json"])
 def test_a_template_with_a_loop_wherever_it_stands(tmp_path: Path, name: str) -> None:
     """Jinja in code, YAML and JSON is read as in a file of its own."""
