@@ -54,7 +54,7 @@ Look only:  judgewright judges add judge.txt --check
 )
 @click.option(
     "--threshold",
-    help="The grade or label from which a row is positive [default: the middle].",
+    help="The grade or label from which a row is positive [default: the middle; above it, of labels].",
     cls=GroupedOption,
     group="Judging",
 )

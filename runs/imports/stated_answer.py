@@ -262,7 +262,7 @@ def ask_for_order(labels: tuple[str, ...]) -> Question:
 
 
 def named_scale(labels: tuple[str, ...]) -> OutputScale:
-    """Return the scale of labels, the worst first."""
+    """Return the scale of labels, the worst first; those above the middle pass, as of wrong, partial and right."""
     if len(labels) == 2:
         return OutputScale(kind="binary", labels=labels, threshold=1.0)
-    return OutputScale(kind="graded", labels=labels, threshold=float(len(labels) // 2))
+    return OutputScale(kind="graded", labels=labels, threshold=float((len(labels) + 1) // 2))

@@ -78,8 +78,8 @@ def understand(judge: ForeignJudge, options: AddOptions) -> Understood:
             questions.append(ask_for_threshold(open_words, scale.labels))
         elif scale.kind not in ("binary", "choice"):
             notes.append(
-                f"It does not say which answers pass: from {scale.name(scale.threshold)} on they do here, the middle"
-                " of the scale; --threshold says another."
+                f"It does not say which answers pass: from {scale.name(scale.threshold)} on they do here,"
+                f" {'above ' if scale.labels else ''}the middle of the scale; --threshold says another."
             )
     if scale is None and not questions:
         text_of = "on what scale does it answer? (--scale 1..5@4, or --labels FAIL,PASS with the worst first)"
