@@ -49,7 +49,11 @@ _PUT_IN = r"[A-Za-z_$][\w$.?\[\]()]*"
 _PIECES = rf"(?:\s*(?:[+,]|{_PUT_IN}|\"\"|''|``)\s*)*"
 _LINK = re.compile(rf"{_PIECES}\s*[+,]{_PIECES}\s*")
 """What stands between two strings that are put together, with `+` or as neighbours in a list."""
-_JOINED_LIST = re.compile(r"\$\{\s*(?P<name>\w+)\.join\(\s*(?P<mark>['\"`])(?P<between>[^'\"`]*)(?P=mark)\s*\)\s*\}")
+_JOINED_LIST = re.compile(
+    rf"\$\{{\s*(?P<name>\w+)\s*"
+    rf"(?:\.map\(\s*\(?(?P<item>{_NAME})(?:\s*,\s*(?P<number>{_NAME}))?\)?\s*=>\s*`(?P<each>[^`]*)`\s*\)\s*)?"
+    r"\.join\(\s*(?P<mark>['\"`])(?P<between>[^'\"`]*)(?P=mark)\s*\)\s*\}"
+)
 _OF_USER = ("prompt", "user", "input", "content", "userPrompt")
 """Names of a text that may be short, because the system text says what to do."""
 _FALLS_BACK = re.compile(r"\?\?|\|\||&&|\s\?\s|[!=]==?|\s[<>]\s")
@@ -74,9 +78,9 @@ def read_javascript(text: str, wanted: str | None, notes: list[str]) -> list[Cod
     Raises:
         InputError: It holds none.
     """
+    text = re.sub(_JOINED_LIST, lambda match: _list_in_words(text, match), text)
     for loop in re.finditer(rf"\$\{{({_NAME}(?:\.{_NAME})*)\s*\.(?:map|flatMap|forEach)\(", text):
         notes.append(one_field(shown_by(loop[1])))
-    text = re.sub(_JOINED_LIST, lambda match: _list_in_words(text, match), text)
     constants = {match[1]: match["string"] for match in _CONSTANT.finditer(text)}
     strings = sorted([*_strings(text, constants), *_named_contents(text, constants)], key=lambda string: string.line)
     strings = [one for one in strings if len(one) >= 40 or one.role or (one.has_fields and one.name in _OF_USER)]
@@ -84,8 +88,7 @@ def read_javascript(text: str, wanted: str | None, notes: list[str]) -> list[Cod
     chats = [] if wanted is not None else _chats(chat)
     if len(chats) == 1 and ROLES[chats[0][0].role] != "system":
         chats = [[*_systems(text, constants)[:1], *chats[0]]]
-    in_chats = [string for string in chat if any(one.has_fields for one in chat)]
-    others = strings if not chats else [one for one in strings if one not in in_chats]
+    others = [string for string in strings if not chats or string.role not in ROLES]
     return prompts_of(chats, others, wanted, lambda string: _system_beside(text, constants, string))
 
 
@@ -225,7 +228,16 @@ def _list_in_words(text: str, match: re.Match[str]) -> str:
     """Return the words of a list of strings where they are put into a text, as in `${LABELS.join(", ")}`."""
     listed = re.search(rf"\b{re.escape(match['name'])}\s*(?::[^=\n]*)?=\s*\[([^\[\]]*)\]", text)
     words = [one.group()[1:-1] for one in re.finditer(_TOKEN, listed[1]) if one.group()[0] != "/"] if listed else []
-    return match["between"].join(words) if words else match.group()
+    if match["each"] is not None:
+        words = [_each(match, word, at) for at, word in enumerate(words)]
+    return match["between"].join(words) if words and "${" not in "".join(words) else match.group()
+
+
+def _each(loop: re.Match[str], word: str, at: int) -> str:
+    """Return what a loop writes for one word of its list, with its number."""
+    written = re.sub(rf"\$\{{\s*{re.escape(loop['item'])}\s*\}}", lambda _: word, loop["each"])
+    counted = rf"\$\{{\s*{re.escape(loop['number'] or '-')}(?:\s*\+\s*(\d+))?\s*\}}"
+    return re.sub(counted, lambda number: str(at + int(number[1] or 0)), written)
 
 
 def _is_joined(text: str, at: int) -> bool:

@@ -16,6 +16,7 @@ _OPERATORS: dict[type[ast.cmpop], str] = {
     ast.LtE: "<=",
     ast.Lt: "<",
     ast.Eq: "in",
+    ast.Is: "in",
     ast.In: "in",
 }
 _TURNED = {">=": "<=", ">": "<", "<=": ">=", "<": ">", "in": "in"}

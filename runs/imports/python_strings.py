@@ -252,10 +252,40 @@ class PythonStrings:
             filled.append(text.replace("%%", "%"))
         return join_literals(filled)
 
+    def _looped(self, node: ast.expr, depth: int) -> Parts:
+        """Return what a loop over a list of constants writes, as `"\\n".join(f"{n}. {rule}" for n, rule in ...)`."""
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=joint, attr="join"),
+                args=[ast.GeneratorExp(elt=text, generators=[loop]) | ast.ListComp(elt=text, generators=[loop])],
+            ) if not loop.ifs:
+                between = str(joint.value) if isinstance(joint, ast.Constant) else "\n"  # chr(10)
+            case _:
+                return ()
+        counted = isinstance(loop.iter, ast.Call) and ast.unparse(loop.iter.func) == "enumerate"
+        listed = loop.iter.args[0] if isinstance(loop.iter, ast.Call) and counted else loop.iter
+        listed = self.named.get(listed.id) if _is_name(listed) else listed
+        names = ast.unparse(loop.target).strip("()").split(", ")
+        if not isinstance(listed, ast.List | ast.Tuple) or len(names) != 1 + counted:
+            return ()
+        first = loop.iter.args[1:] + [k.value for k in loop.iter.keywords] if isinstance(loop.iter, ast.Call) else []
+        number = first[0].value if first and isinstance(first[0], ast.Constant) else 0
+        outer = self.named
+        parts: list[TemplatePart] = []
+        for at, item in enumerate(listed.elts, start=number if isinstance(number, int) else 0):
+            self.named = {**outer, names[-1]: item} | ({names[0]: ast.Constant(value=str(at))} if counted else {})
+            parts += [*([between] if parts else []), *self.parts(text, depth + 1)]
+        self.named = outer
+        return join_literals(parts)
+
     def _value(self, node: ast.expr, depth: int) -> list[TemplatePart]:
         """Return what stands in a place of an f-string: a constant's own text, else what of the row it shows."""
         if isinstance(node, ast.Constant):
             return [str(node.value)]
+        if isinstance(node, ast.BinOp) and _is_name(node.left) and isinstance(node.right, ast.Constant):
+            number = self.named.get(node.left.id)  # "{i + 1}. {rule}"
+            if isinstance(number, ast.Constant) and str(number.value).isdigit() and isinstance(node.op, ast.Add):
+                return [str(int(str(number.value)) + int(str(node.right.value)))]
         name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
         known = ast.unparse(node) in (name, f"self.{name}", f"cls.{name}") and isinstance(
             self.named.get(name), ast.Constant | ast.JoinedStr
@@ -264,6 +294,8 @@ class PythonStrings:
         told = known or (isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".join"))
         if told and (parts := self.parts(node, depth + 1)):
             return list(parts)
+        if written := self._looped(self.named.get(name, node), depth):
+            return list(written)
         if any(isinstance(inner, ast.GeneratorExp | ast.ListComp) for inner in ast.walk(node)):
             self.notes.append(one_field(shown_by(node)))
         return [Field(shown_by(node))]

@@ -282,6 +282,23 @@ Reply: {{{{ reply["text"] if reply else "(empty)" }}}}
 
 
 @pytest.mark.parametrize(
+    "loop",
+    [
+        "{chr(10).join(f'{n}. {rule}' for n, rule in enumerate(RULES, 1))}",
+        "{chr(10).join([f'{n + 1}. {rule}' for n, rule in enumerate(RULES)])}",
+        "{LISTED}",
+    ],
+)
+def test_a_loop_over_constants_is_written_out(tmp_path: Path, loop: str) -> None:
+    """The rules of a list are no text of the row."""
+    listed = "LISTED = chr(10).join(f'{n}. {rule}' for n, rule in enumerate(RULES, start=1))"
+    code = f'RULES = {RULES.splitlines()!r}\n{listed}\n\ndef check(reply):\n    return f"""{ROLE}\n\n{loop}\n\n'
+    prompt = judge_in(tmp_path, "check.py", f'{code}Reply: {{reply}}\n\n{ASKS}"""\n')
+    assert prompt.inputs == ("reply",)
+    assert "1. The reply must name the delivery day.\n2. It must not promise a discount." in sent(prompt)
+
+
+@pytest.mark.parametrize(
     ("name", "text", "examples"),
     [
         ("pieces.py", PIECES, 0),
@@ -313,6 +330,27 @@ def test_a_template_with_a_loop_wherever_it_stands(tmp_path: Path, name: str) ->
     prompt = judge_in(tmp_path, name, texts[name])
     assert prompt.inputs == ("docs", "reply")
     assert "loop over docs is one field" in prompt.note
+
+
+def test_a_loop_over_constants_is_written_out_in_javascript(tmp_path: Path) -> None:
+    """Likewise there."""
+    text = f"const RULES: string[] = {json.dumps(RULES.splitlines())};\nexport const check = (reply) => `{ROLE}\n\n"
+    text += "${RULES.map((rule, n) => `${n + 1}. ${rule}`).join('\\n')}" + f"\n\nReply: ${{reply}}\n\n{ASKS}`;\n"
+    prompt = judge_in(tmp_path, "check.ts", text)
+    assert prompt.inputs == ("reply",)
+    assert "1. The reply must name the delivery day.\n2. It must not promise a discount." in sent(prompt)
+
+
+def test_an_enum_is_compared_by_identity(tmp_path: Path) -> None:
+    """`is` says what passes as `==` does."""
+    text = "Answer with one word: wrong, partly or right."
+    code = f'class V(str, Enum):\n    OK = "partly"\n\nP = """{ROLE}\n\n{{reply}}\n\n{RULES}\n\n{text}"""\n\n'
+    code += 'def passed(v):\n    return v.label in (V.OK, "right")\n'
+    assert judge_in(tmp_path, "check.py", code).scale.threshold == 1.0
+    code = code.replace('in (V.OK, "right")', "is not None and v.label is V.OK")
+    path = tmp_path / "check.py"
+    path.write_text(code, encoding="utf-8")
+    assert understand(read_own_prompt(path), AddOptions()).questions  # only the middle one would pass
 
 
 class Scripted:
