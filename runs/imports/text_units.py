@@ -207,11 +207,7 @@ def read_units(text: str) -> list[Unit]:
             kind = "answer"  # what stands under "return these fields:"
         if (
             kind == "tag"
-            and re.fullmatch(
-                r"\s*(?:={3,}"
-                r"|-{3,})\s*",
-                words,
-            )
+            and re.fullmatch(r"\s*(?:={3,}|-{3,})\s*", words)
             and units
             and units[-1].kind not in ("blank", "row")
         ):
