@@ -37,11 +37,13 @@ LABEL_LISTS = re.compile(
 LABEL_SCORES = re.compile(
     r"(?:choice_?scores|label_?to_?score|score_?map|scores?|grade_?to_?score|points|choices)$", re.IGNORECASE
 )
+COUNTS = r"\b(?:len|sum|mean|count|max|min|Counter|total|average|avg)\b"
+"""Functions whose result is of many rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """A verdict that code compares with a number or labels."""
+    """A value that code compares with a number or labels."""
 
     operator: str
     """`>=`, `>`, `<=`, `<`, or `in`."""
@@ -49,6 +51,10 @@ class Compared:
     labels: tuple[str, ...] = ()
     passes: bool | None = None
     """Whether the comparison is true for a row that passes; None where the code does not say."""
+    of_verdict: bool = True
+    """Whether what is compared has the name of a verdict."""
+    counts: bool = False
+    """Whether rows are only counted by it."""
     code: str = ""
 
 
@@ -91,7 +97,7 @@ def threshold_in_code(facts: FileFacts, scale: OutputScale) -> tuple[float | Non
         if place is None:
             return None, f"a threshold of {number:g}"
         found.add(place)
-    for compared in _by_side(facts.compared):
+    for compared in _by_side([one for one in facts.compared if not one.labels or one.passes is not None]):
         place = _of_labels(compared, scale) if compared.labels else _of_number(compared, scale)
         if place == "open":
             return None, compared.code
@@ -104,6 +110,27 @@ def threshold_in_code(facts: FileFacts, scale: OutputScale) -> tuple[float | Non
     return None, facts.elsewhere
 
 
+def split_in_code(facts: FileFacts, scale: OutputScale) -> tuple[float | None, str]:
+    """Return the grade at which code parts labels from the others without a name for what passes; the better ones do.
+
+    Where two comparisons part them in different places, the code is returned that leaves it open.
+    """
+    found: dict[float, None] = {}
+    for compared in facts.compared if scale.kind == "graded" else ():
+        if not compared.labels or compared.passes is not None:
+            continue
+        ends = {_of_labels(replace(compared, passes=passes), scale) for passes in (True, False)} - {None}
+        grades = [end for end in ends if isinstance(end, float)]
+        if not ends or (compared.counts and not compared.of_verdict):
+            continue
+        if compared.counts or not grades:
+            return None, compared.code
+        found[grades[0]] = None
+        if len(found) > 1:
+            return None, compared.code
+    return next(iter(found), None), ""
+
+
 def _by_side(compared: Sequence[Compared]) -> list[Compared]:
     """Return comparisons with the labels that pass as one, and those that fail: `x == "good" or x == "best"`."""
     joined: list[Compared] = []
@@ -112,7 +139,7 @@ def _by_side(compared: Sequence[Compared]) -> list[Compared]:
         if of_labels:
             labels = tuple(label for one in of_labels for label in one.labels)
             joined.append(replace(of_labels[0], labels=labels))
-    return [one for one in compared if not one.labels or one.passes is None] + joined
+    return [one for one in compared if not one.labels] + joined
 
 
 def _grades(scale: OutputScale) -> list[float]:
@@ -153,11 +180,11 @@ def _of_labels(compared: Compared, scale: OutputScale) -> float | str | None:
     if not scale.labels or len(scale.labels) < 3:
         return None
     folded = [label.casefold() for label in scale.labels]
-    places = sorted(folded.index(label.casefold()) for label in compared.labels if label.casefold() in folded)
+    places = sorted({folded.index(label.casefold()) for label in compared.labels if label.casefold() in folded})
     if not places:
         return None
-    if compared.passes is None:
-        return "open"
+    if len(places) == len(folded):
+        return None  # a list of all of them
     if compared.passes and places == list(range(places[0], len(folded))):
         return float(places[0])
     if not compared.passes and places == list(range(places[-1] + 1)) and places[-1] + 1 < len(folded):

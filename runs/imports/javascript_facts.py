@@ -12,12 +12,13 @@ _COMMENT = re.compile(rf"{_STRING}|`(?:[^`\\]|\\.)*`|//(?P<line>[^\n]*)|/\*(?P<b
 _NUMBER = r"-?\d+(?:\.\d+)?"
 _SET = re.compile(r"(?P<name>[A-Za-z_$][\w$]*)\s*(?::\s*number\s*)?[=:]\s*(?P<value>[^\n;,]+)")
 _COMPARED = re.compile(
-    rf"(?P<left>[\w$.?\[\]()'\"]*?[\w$\])])\s*(?P<operator>>=|<=|>|<|===?)\s*(?P<right>{_NUMBER}|{_STRING}|[A-Z][A-Z0-9_]+)"
+    rf"(?P<left>[\w$.?\[\]()'\"]*?[\w$\])])\s*(?P<operator>>=|<=|>|<|[=!]==?)\s*(?P<right>{_NUMBER}|{_STRING}|[A-Z][A-Z0-9_]+)"
 )
 _LIST = re.compile(
     rf"(?P<name>[A-Za-z_$][\w$]*)\s*(?::[^=\n]*)?[=:]\s*(?:new Set\(|z\.enum\(|z\.array\(|Object\.freeze\()?\s*"
     rf"\[(?P<all>\s*(?:{_STRING})(?:\s*,\s*(?:{_STRING}))*\s*,?\s*)\]"
 )
+_INCLUDES = re.compile(rf"(?P<not>!\s*)?\[(?P<all>\s*(?:{_STRING})(?:\s*,\s*(?:{_STRING}))*\s*,?\s*)\]\s*\.includes\(")
 _UNION = re.compile(
     rf"(?P<name>[A-Za-z_$][\w$]*)\s*\??\s*[=:]\s*\|?\s*(?P<all>(?:{_STRING})(?:\s*\|\s*(?:{_STRING}))+)"
 )
@@ -105,20 +106,41 @@ def _compared(code: str, constants: dict[str, float]) -> Iterator[Compared]:
         names = re.findall(r"[A-Za-z_$][\w$]*", match["left"])
         right = match["right"]
         is_verdict = any(VERDICT_NAME.search(_snake(name)) for name in names[-2:])
-        if not is_verdict and (right[0] not in "'\"" or _passes(code[: match.start()]) is None):
-            continue
         number = float(right) if re.fullmatch(_NUMBER, right) else constants.get(right)
         labels = (right[1:-1],) if right[0] in "'\"" else ()
-        operator = match["operator"] if not match["operator"].startswith("=") else "in"
-        if (number is None and not labels) or (number is not None and operator == "in"):
+        operator = match["operator"] if match["operator"][0] in "<>" else "in"
+        if not labels and (number is None or operator == "in" or not is_verdict):
             continue
         passes = _passes(code[: match.start()])
         if passes is None and operator != "in" and THRESHOLD_NAME.search(_snake(right)):
             passes = operator in (">=", ">")
-        yield Compared(operator=operator, number=number or 0.0, labels=labels, passes=passes, code=match.group())
+        if match["operator"][0] == "!" and passes is not None:
+            passes = not passes
+        yield Compared(
+            operator=operator,
+            number=number or 0.0,
+            labels=labels,
+            passes=passes,
+            of_verdict=is_verdict,
+            counts=bool(labels) and _is_counted(code, match),
+            code=match.group(),
+        )
+    for match in _INCLUDES.finditer(code):
+        passes = _passes(code[: match.start()])
+        if match["not"] and passes is not None:
+            passes = not passes
+        yield Compared(operator="in", labels=_strings(match["all"]), passes=passes, code=match.group())
     for match in _LIST.finditer(code):
-        if PASSES.search(match["name"]) and not FAILS.search(match["name"]):
-            yield Compared(operator="in", labels=_strings(match["all"]), passes=True, code=match.group())
+        fails = FAILS.search(match["name"]) is not None
+        if fails or PASSES.search(match["name"]):
+            yield Compared(operator="in", labels=_strings(match["all"]), passes=not fails, code=match.group())
+
+
+def _is_counted(code: str, match: re.Match[str]) -> bool:
+    """Whether a comparison only counts rows, as in `rows.filter((r) => r.verdict === "poor").length`."""
+    return re.search(r"filter\([^()]*$|filter\(\(\w*\)[^()]*$", code[: match.start()]) is not None and (
+        re.match(r"\s*\)\s*\.length", code[match.end() :]) is not None
+    )
 
 
 def _passes(before: str) -> bool | None:

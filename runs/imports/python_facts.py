@@ -8,7 +8,17 @@ import re
 import tokenize
 from collections.abc import Iterator, Mapping
 
-from .file_facts import FAILS, LABEL_LISTS, LABEL_SCORES, PASSES, THRESHOLD_NAME, VERDICT_NAME, Compared, FileFacts
+from .file_facts import (
+    COUNTS,
+    FAILS,
+    LABEL_LISTS,
+    LABEL_SCORES,
+    PASSES,
+    THRESHOLD_NAME,
+    VERDICT_NAME,
+    Compared,
+    FileFacts,
+)
 
 _OPERATORS: dict[type[ast.cmpop], str] = {
     ast.GtE: ">=",
@@ -18,8 +28,11 @@ _OPERATORS: dict[type[ast.cmpop], str] = {
     ast.Eq: "in",
     ast.Is: "in",
     ast.In: "in",
+    ast.NotEq: "not in",
+    ast.IsNot: "not in",
+    ast.NotIn: "not in",
 }
-_TURNED = {">=": "<=", ">": "<", "<=": ">=", "<": ">", "in": "in"}
+_TURNED = {">=": "<=", ">": "<", "<=": ">=", "<": ">", "in": "in", "not in": "not in"}
 _TYPES = {"int": "integer", "float": "number", "bool": "boolean", "str": "string"}
 _ASKED_FOR = (
     "response_format", "response_model", "output_model", "output_type", "output_schema", "output_cls", "result_type",
@@ -126,32 +139,47 @@ class _Reader:
             if not isinstance(node, ast.Compare) or len(node.ops) != 1 or type(node.ops[0]) not in _OPERATORS:
                 continue
             operator, left, right = _OPERATORS[type(node.ops[0])], node.left, node.comparators[0]
-            if isinstance(left, ast.Constant) and isinstance(node.ops[0], ast.Gt | ast.GtE | ast.Lt | ast.LtE | ast.Eq):
+            if isinstance(left, ast.Constant) and isinstance(
+                node.ops[0], ast.Gt | ast.GtE | ast.Lt | ast.LtE | ast.Eq | ast.NotEq
+            ):
                 operator, left, right = _TURNED[operator], right, left
-            if isinstance(node.ops[0], ast.In) and isinstance(left, ast.Constant):  # "SEND" in reply
+            if isinstance(node.ops[0], ast.In | ast.NotIn) and isinstance(left, ast.Constant):  # "SEND" in reply
                 left, right = right, left
             scaled, by = _divided(left)
             number, labels = self._number(right), self.strings(right)
-            compares_label = labels and (
-                _last_name(scaled) in answered or self._passes(node, right, operator) is not None
-            )
-            if not _is_verdict(scaled) and not compares_label:
-                continue
+            passes = self._passes(node, right, operator)
             if number is None and not labels:
                 continue
-            if number is not None and operator == "in":
+            if number is not None and (operator in ("in", "not in") or not _is_verdict(scaled)):
                 continue
+            if operator == "not in":
+                operator, passes = "in", None if passes is None else not passes
+            of_verdict = _is_verdict(scaled) or _last_name(scaled) in answered
             yield Compared(
                 operator=operator,
                 number=(number or 0.0) * by,
                 labels=labels,
-                passes=self._passes(node, right, operator),
+                passes=passes,
+                of_verdict=of_verdict,
+                counts=labels != () and self._is_counted(node),
                 code=ast.unparse(node),
             )
         for name, value in self._named.items():
             listed = isinstance(value, ast.Set | ast.List | ast.Tuple | ast.Call)
-            if listed and PASSES.search(name) and not FAILS.search(name) and (labels := self.strings(value)):
-                yield Compared(operator="in", labels=labels, passes=True, code=f"{name} = {ast.unparse(value)}")
+            fails = FAILS.search(name) is not None
+            if listed and (fails or PASSES.search(name)) and (labels := self.strings(value)):
+                yield Compared(operator="in", labels=labels, passes=not fails, code=f"{name} = {ast.unparse(value)}")
+
+    def _is_counted(self, node: ast.AST) -> bool:
+        """Whether a comparison only counts rows, as in `sum(v == "poor" for v in verdicts)`."""
+        while isinstance(parent := self._parent.get(node), ast.expr | ast.comprehension | ast.keyword):
+            called = parent.func if isinstance(parent, ast.Call) else parent
+            if isinstance(called, ast.Name | ast.Attribute):
+                name = called.id if isinstance(called, ast.Name) else called.attr
+                if re.search(COUNTS, name):
+                    return True
+            node = parent
+        return False
 
     def _passes(self, node: ast.AST, right: ast.expr, operator: str) -> bool | None:
         """Return whether it is true where a row passes: by the names round it, and of what it compares with."""
@@ -334,7 +362,7 @@ def _last_name(node: ast.expr) -> str:
 def _is_verdict(node: ast.expr) -> bool:
     """Whether an expression is one verdict, by its last names; a mean or a count of verdicts is none."""
     code = ast.unparse(node)
-    if re.search(r"\b(?:len|sum|mean|count|max|min|Counter|total|average|avg)\b", code):
+    if re.search(COUNTS, code):
         return False
     names = re.findall(
         r"[A-Za-z_]\w*", re.sub(r"\.(?:strip|lower|upper|casefold|get|value|group)\b(?:\(\))?", "", code)

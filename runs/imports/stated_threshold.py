@@ -6,7 +6,7 @@ import re
 from functools import cache
 
 from ...judges import OutputScale
-from .file_facts import FileFacts, threshold_in_code
+from .file_facts import FileFacts, split_in_code, threshold_in_code
 from .prompt_words import pattern_of, words_of
 
 _N = r"(?P<n>[0-9]+(?:[.,][0-9]+)?)(?:\s?/\s?[0-9]+)?(?![\w%])"
@@ -97,7 +97,10 @@ def stated_threshold(text: str, beside: FileFacts, scale: OutputScale) -> tuple[
     found = {said for said, _ in read if said is not None}
     if len(found) > 1:
         return None, "several thresholds in the prompt and beside it"
-    return next(iter(found), None), "" if found else next((words for _, words in read if words), "")
+    open_words = next((words for _, words in read if words), "")
+    if found or open_words:
+        return next(iter(found), None), "" if found else open_words
+    return split_in_code(beside, scale)
 
 
 def good_side(text: str, scale: OutputScale) -> int:
