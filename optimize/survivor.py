@@ -99,24 +99,7 @@ def choose_survivor(run: RunContext, archive: Archive) -> Survivor | None:
     """Reckon the best candidate's chance under each rule, and choose the largest; None where there is none."""
     objective, settings = run.goal.objective, run.settings
     rows = selection_rows(run, archive.quoted)
-    finalist = choose_finalist(run, archive)
-    prompts = [run.prompt] if finalist is None else [run.prompt, finalist.prompt]
-    tables = ask_together([partial(run.judge, "selection", prompt, rows) for prompt in prompts])
-    contenders: list[_Contender] = []
-    for prompt, judged in zip(prompts, tables, strict=True):
-        tried = 0 if prompt is run.prompt else archive.tried
-        rules: list[tuple[DecisionRule | None, JudgedDataset]] = []
-        if prompt is not run.prompt:
-            rules.append((None, judged))
-        chosen = choose_threshold(tables[0], judged, objective, claims=settings.claims is not None, seed=settings.seed)
-        if not isinstance(chosen, NoThreshold) and chosen.rule != chosen.old:
-            rules.append((chosen.rule, chosen.judged))
-        for rule, decided in rules:
-            # That another threshold was chosen flatters it, although its figures are cross-fitted.
-            chosen_among = tried if rule is None else tried + OTHER_THRESHOLDS
-            contender = _Contender.of(run, tables[0], decided, prompt=prompt, rule=rule, tried=chosen_among)
-            if contender is not None:
-                contenders.append(contender)
+    contenders = _list_contenders(run, archive, rows)
     found = tuple(archive.to_json())
     if not contenders or not settings.steps:
         run.services.record(BestCandidate(version=None, prompt=None, archive=found))
@@ -160,6 +143,32 @@ def choose_survivor(run: RunContext, archive: Archive) -> Survivor | None:
     prompt = chosen_by.prompt
     run.services.record(BestCandidate(version=prompt.version, prompt=prompt.to_yaml(), rule=rule, archive=found))
     return Survivor(prompt=prompt, rule=chosen_by.rule, chance=chance, sent=sent, least=settings.least_chance)
+
+
+def _list_contenders(run: RunContext, archive: Archive, rows: Dataset) -> list[_Contender]:
+    """Judge the finalist beside the prompt in use, and list both under each rule that could go to the gate."""
+    settings = run.settings
+    finalist = choose_finalist(run, archive)
+    prompts = [run.prompt] if finalist is None else [run.prompt, finalist.prompt]
+    tables = ask_together([partial(run.judge, "selection", prompt, rows) for prompt in prompts])
+    contenders: list[_Contender] = []
+    for prompt, judged in zip(prompts, tables, strict=True):
+        tried = 0 if prompt is run.prompt else archive.tried
+        rules: list[tuple[DecisionRule | None, JudgedDataset]] = []
+        if prompt is not run.prompt:
+            rules.append((None, judged))
+        chosen = choose_threshold(
+            tables[0], judged, run.goal.objective, claims=settings.claims is not None, seed=settings.seed
+        )
+        if not isinstance(chosen, NoThreshold) and chosen.rule != chosen.old:
+            rules.append((chosen.rule, chosen.judged))
+        for rule, decided in rules:
+            # That another threshold was chosen flatters it, although its figures are cross-fitted.
+            chosen_among = tried if rule is None else tried + OTHER_THRESHOLDS
+            contender = _Contender.of(run, tables[0], decided, prompt=prompt, rule=rule, tried=chosen_among)
+            if contender is not None:
+                contenders.append(contender)
+    return contenders
 
 
 def choose_finalist(run: RunContext, archive: Archive) -> Candidate | None:
