@@ -198,9 +198,8 @@ class _Reader:
                 turned = not turned
             elif isinstance(node, ast.Assert):
                 return not turned
-            elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name | ast.Attribute):
-                target = node.targets[0]
-                name = target.id if isinstance(target, ast.Name) else target.attr
+            elif isinstance(node, ast.Assign):
+                name = _target(node.targets[0])
             elif isinstance(node, ast.keyword):
                 name = node.arg or ""
             elif isinstance(node, ast.Dict) and child in node.values:
@@ -357,6 +356,11 @@ def _last_name(node: ast.expr) -> str:
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
         return str(node.slice.value)
     return node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def _target(node: ast.expr) -> str:
+    """Return what is assigned to: `ok` of `ok`, of `row.ok` and of `frame["ok"]`."""
+    return node.id if isinstance(node, ast.Name) else _last_name(node)
 
 
 def _is_verdict(node: ast.expr) -> bool:

@@ -92,3 +92,14 @@ def test_what_code_names_goes_before_what_it_only_compares(tmp_path: Path) -> No
     scale = scale_in(tmp_path, "menu.py", PYTHON + code)
     assert scale is not None
     assert scale.threshold == 1.0
+
+
+@pytest.mark.parametrize("target", ['frame["publish"]', "row.publish", 'rows.loc["publish"]'])
+def test_a_column_may_be_named_after_what_passes(tmp_path: Path, target: str) -> None:
+    """A number is compared with the grades of a column."""
+    words = WORDS.replace(
+        "Answer with one word: wrong, clumsy or right.", "End with Overall: n/10, a mark from 0 to 10."
+    )
+    scale = scale_in(tmp_path, "menu.py", f'P = """{words}"""\n{target} = frame["mark"] >= 8\n')
+    assert scale is not None
+    assert scale.threshold == 8
