@@ -10,6 +10,7 @@ from ..exports.template_parts import Field, TemplatePart, join_literals
 from .code_strings import CodePrompt, CodeString, prompts_of
 from .jinja_templates import one_field
 from .messages import ROLES
+from .replaced_marks import javascript_marks, with_marks
 from .template_syntaxes import read_loose
 
 QUOTED = r"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\""
@@ -83,6 +84,8 @@ def read_javascript(text: str, wanted: str | None, notes: list[str]) -> list[Cod
         notes.append(one_field(shown_by(loop[1])))
     constants = {match[1]: match["string"] for match in _CONSTANT.finditer(text)}
     strings = sorted([*_strings(text, constants), *_named_contents(text, constants)], key=lambda string: string.line)
+    marks = javascript_marks(text, constants)
+    strings = [with_marks(string, marks) for string in strings]
     strings = [one for one in strings if len(one) >= 40 or one.role or (one.has_fields and one.name in _OF_USER)]
     chat = [string for string in strings if string.role in ROLES]
     chats = [] if wanted is not None else _chats(chat)

@@ -12,6 +12,7 @@ from ..exports.template_parts import Field, TemplatePart, join_literals
 from .code_strings import CodePrompt, CodeString, Parts, prompts_of
 from .jinja_templates import one_field, read_computed_jinja
 from .messages import ROLES
+from .replaced_marks import python_marks, with_marks
 from .template_syntaxes import read_dollar, read_loose
 
 _DEEPEST = 20
@@ -34,8 +35,10 @@ def read_python(tree: ast.Module, wanted: str | None, notes: list[str]) -> list[
     strings = PythonStrings(tree)
     lists = [node for node in ast.walk(tree) if isinstance(node, ast.List)]
     chats = [[*strings.system_with(node, chat), *chat] for node in lists if (chat := strings.chat(node))]
+    marks = python_marks(tree, strings.named)
+    chats = [[with_marks(string, marks) for string in chat] for chat in chats]
     try:
-        prompts = prompts_of(chats, strings.all(), wanted, lambda _: None)
+        prompts = prompts_of(chats, [with_marks(string, marks) for string in strings.all()], wanted, lambda _: None)
     except InputError:
         if strings.refused is not None:
             raise strings.refused from None

@@ -6,11 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ...judges import CRITERIA_PLACE, Example, InputError, JudgePrompt, OutputScale
+from ...judges import CRITERIA_PLACE, InputError, JudgePrompt, OutputScale
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart, join_literals
 from .answer_format import reply_clause
 from .convert import fill_fixed
 from .criteria import find_criteria
+from .demonstrations import read_demonstrations
 from .foreign_judge import AddOptions, ForeignJudge
 from .known_answer import ask_for_threshold, known_answer, with_threshold
 from .stated_answer import Question, StatedAnswer
@@ -90,7 +91,7 @@ def understand(judge: ForeignJudge, options: AddOptions) -> Understood:
     if not questions and scale is not None and span is not None:
         renamed = [Field(names[part.name]) if isinstance(part, Field) else part for part in parts]
         prompt = _prompt(judge, options, renamed, text, units, span, replace(answer, scale=scale), notes)
-        prompt = replace(prompt, examples=_examples(demonstrations, last, names))
+        prompt = replace(prompt, examples=read_demonstrations(demonstrations, last, names))
         prompt = replace(prompt, note=" ".join([f"Added from {judge.location}.", *notes]))
     return Understood(
         judge=judge,
@@ -289,49 +290,6 @@ def _with_heading(text: str, units: Sequence[Unit], criteria: Span) -> Span:
         if above.kind == "tag" and below and below.kind == "tag" and "/" in text[below.start : below.end]:
             end = below.end
     return Span(start=start, end=end)
-
-
-def _examples(
-    demonstrations: Sequence[tuple[TemplateMessage, TemplateMessage]], last: TemplateMessage, names: Mapping[str, str]
-) -> tuple[Example, ...]:
-    """Read the row of each demonstration off its text.
-
-    Raises:
-        InputError: One does not have the form of the last message.
-    """
-    pattern, seen = "", set[str]()
-    for part in _stripped(last.parts):
-        if isinstance(part, str):
-            pattern += re.escape(part)
-        elif part.name in seen:
-            pattern += f"(?P={names[part.name]})"
-        else:
-            seen.add(part.name)
-            pattern += rf"(?P<{names[part.name]}>[\s\S]*?)"
-    examples: list[Example] = []
-    for number, (user, reply) in enumerate(demonstrations, start=1):
-        match = re.fullmatch(pattern, user.text({}).strip()) if not _has_fields(user, reply) else None
-        if match is None:
-            raise InputError(
-                f"demonstration {number} does not have the form of the last message, so its row cannot be read",
-                hint="give each demonstration the same labels in the same order",
-            )
-        examples.append(Example(inputs=match.groupdict(), reply=reply.text({})))
-    return tuple(examples)
-
-
-def _stripped(parts: Sequence[TemplatePart]) -> list[TemplatePart]:
-    """Return parts without blanks at either end."""
-    stripped = list(parts)
-    if stripped and isinstance(stripped[0], str):
-        stripped[0] = stripped[0].lstrip()
-    if stripped and isinstance(stripped[-1], str):
-        stripped[-1] = stripped[-1].rstrip()
-    return stripped
-
-
-def _has_fields(*messages: TemplateMessage) -> bool:
-    return any(isinstance(part, Field) for message in messages for part in message.parts)
 
 
 def _marked(
