@@ -64,6 +64,8 @@ _KEY = (
 )
 _NAMED = r"(?:(?:level|grade|score|rating|stufe|note|nota|points?|punkte|marks?)[ \t]{1,3})?"
 _UNIT = r"(?:[ \t]{0,3}(?:stars?|points?|marks?|sterne?|punkte?|estrellas?|★{1,9}+))?+"
+_COUNTED = r"(?:[分点점](?!\w))?+"
+"""What Chinese, Japanese and Korean write after a number of points, without a blank."""
 _STOP = rf"(?={_MARKS}(?:[.,;:!–—-]|$))"
 
 
@@ -156,6 +158,7 @@ def read_text(text: str, form: ReplyForm) -> Reading:
     if len(text) > MAX_REPLY:
         raise Unreadable(f"a reply of {len(text):,} characters is not read")
     text = without_thinking(text)
+    form = _with_marked_field(text, form)
     objects, reading = find_objects(text, form["scores"]), None
     unsure = objects.cut or (objects.broken and form["json"])
     if objects.body is not None and not unsure:
@@ -165,6 +168,18 @@ def read_text(text: str, form: ReplyForm) -> Reading:
     if in_prose and not (form["json"] and ("{" in text or "}" in text)):
         reading = _read_prose(text, form)
     return on_scale(reading, text, form)
+
+
+def _with_marked_field(text: str, form: ReplyForm) -> ReplyForm:
+    """Return a form in prose with a field named as its mark, where an object is all of the reply.
+
+    So `{"verdict": "PASS"}` is read for the mark `Verdict: ...`. One among other words may be a quotation.
+    """
+    words = re.findall(r"[^\W\d_]\w*", form["before"])
+    if form["json"] or not words or not re.fullmatch(r"(?:```[a-z]*[ \r\n]*)?\{[\s\S]*\}(?:[ \r\n]*```)?", text):
+        return form
+    name = "_".join(words)
+    return {**form, "scores": [name, name.lower(), *form["scores"]]}
 
 
 def on_scale(reading: Reading | None, text: str, form: ReplyForm) -> Reading:
@@ -427,7 +442,8 @@ def _value_pattern(form: ReplyForm) -> str:
         )
         return rf"({'|'.join(parts)}){percent}{top}{end}"
     high = form["high"]
-    return rf"({_NUMBER}){percent}(?:{_MARKS}(?:[/／]|(?:out\s)?of\b){_MARKS}{high}{end}|{end})"
+    top = rf"{_MARKS}(?:[/／]|(?:out\s)?of\b){_MARKS}{high}{_COUNTED}{end}"
+    return rf"({_NUMBER}){percent}{_COUNTED}(?:{top}|{end})"
 
 
 def _of_hundred(form: ReplyForm) -> bool:

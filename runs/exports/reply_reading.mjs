@@ -46,6 +46,8 @@ const KEY = () =>
   `(?:[ \\t][\\p{L}\\p{N}_]{1,20})?${marks()}(?:[\\-=]>|\u2192|[ \\t][\u2013\u2014\\-][ \\t])))?`;
 const NAMED = '(?:(?:level|grade|score|rating|stufe|note|nota|points?|punkte|marks?)[ \\t]{1,3})?';
 const UNIT = () => atomic('(?:[ \\t]{0,3}(?:stars?|points?|marks?|sterne?|punkte?|estrellas?|\u2605{1,9}))?');
+/** What Chinese, Japanese and Korean write after a number of points, without a blank. */
+const COUNTED = () => atomic(`(?:[\u5206\u70b9\uc810](?!${W}))?`);
 const regex = (pattern, flags = 'iu') => new RegExp(pattern, flags);
 const escaped = (text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 const strip = (text, set = S) => text.replace(regex(`^[${set}]+`, 'u'), '').replace(regex(`[${set}]+$`, 'u'), '');
@@ -78,11 +80,12 @@ export function readReply(text, form, finishReason = '', refusal = null) {
   return readText(text ?? '', form);
 }
 
-export function readText(whole, form) {
+export function readText(whole, asked) {
   if (whole.length > MAX_REPLY && [...whole].length > MAX_REPLY) {
     throw new Unreadable('a reply of more than a million characters is not read');
   }
   const text = withoutThinking(whole);
+  const form = withMarkedField(text, asked);
   const objects = findObjects(text, form.scores);
   const unsure = objects.cut || (objects.broken && form.json);
   let reading = null;
@@ -101,6 +104,16 @@ export function readText(whole, form) {
     throw new Unreadable(`score ${score} is outside ${form.low}..${form.high}`);
   }
   return reading;
+}
+
+/** A form in prose with a field named as its mark, where an object is all of the reply. */
+function withMarkedField(text, form) {
+  const named = form.before.match(/[\p{L}\p{Nl}\p{No}][\p{L}\p{N}_]*/gu);
+  if (form.json || !named || !/^(?:```[a-z]*[ \r\n]*)?\{[\s\S]*\}(?:[ \r\n]*```)?$/.test(text)) {
+    return form;
+  }
+  const name = named.join('_');
+  return { ...form, scores: [name, name.toLowerCase(), ...form.scores] };
 }
 
 function withoutThinking(text) {
@@ -514,8 +527,8 @@ function valuePattern(form) {
     const top = labels.length && numbers.length === labels.length ? atomic(`(?:[${S}]?/[${S}]?${escaped(highest)})?`) : '';
     return `(?<value>${all.map((word) => howeverApart(word) + (phrase(word) ? alone : '')).join('|')})${percent}${top}${end}`;
   }
-  const top = `${marks()}(?:[/\uff0f]|(?:out[${S}])?of${EDGE})${marks()}${form.high}`;
-  return `(?<value>${value})${percent}(?:${top}${end}|${renamed(end)})`;
+  const top = `${marks()}(?:[/\uff0f]|(?:out[${S}])?of${EDGE})${marks()}${form.high}${COUNTED()}`;
+  return `(?<value>${value})${percent}${COUNTED()}(?:${top}${end}|${renamed(end)})`;
 }
 
 /** Whether its grades go from 0 to 100, or from 100 to 0, so that a percent sign may stand after one. */

@@ -72,6 +72,7 @@ JUDGES = [
     in_prose(STARS, "[[...]]"),
     in_prose(STARS, "Bewertung: ..."),
     in_prose(STARS, "<stars>...</stars>"),
+    in_prose(STARS, "评分：..."),
     in_prose(OutputScale(kind="graded", labels=("1,5", "1", "0,5"), threshold=1.0), "last line"),
     *PERCENTAGES,
     in_prose(OutputScale(kind="choice", labels=("gut", "mäßig", "no good"), threshold=1.0)),
@@ -163,6 +164,49 @@ def test_a_percentage_is_read_wherever_grades_go_from_0_to_100(tmp_path: Path) -
     assert in_javascript(cases, tmp_path) == wanted
 
 
+POINTS = {
+    "评分：4分": 4.0,
+    "评分：4分。": 4.0,
+    "评分：4分/5分": 4.0,
+    "评分：4点\n": 4.0,
+    "评分：4 점": 4.0,
+    "评分：4分钟": None,
+    "评分：4/5分": 4.0,
+    "评分：7分": None,
+}
+MARKS = {
+    "[[ ## verdict ## ]] ...": {
+        '{"reasoning": "It would be FAIL.", "verdict": "PASS"}': 1.0,
+        '```json\n{"verdict": "FAIL", "score": 1}\n```': 0.0,
+        'The row says {"verdict": "PASS"}.': None,
+        '{"verdict": "PASS"} {"verdict": "FAIL"}': 0.0,
+        '{"verdict": "PASS", "verdict": "FAIL"}': None,
+        '{"note": {"verdict": "PASS"}}': None,
+        '{"verdict": "PASS", "note": "cut': None,
+        "[[ ## verdict ## ]]\nPASS": 1.0,
+    },
+    "Final Verdict: ...": {
+        '{"final_verdict": "PASS"}': 1.0,
+        '{"Final_Verdict": "FAIL"}': 0.0,
+        '{"final": "PASS"}': None,
+    },
+    "last line": {'{"verdict": "PASS"}': None},
+}
+
+
+def test_points_in_chinese_and_objects_named_as_the_mark(tmp_path: Path) -> None:
+    """An object that is all of a reply is read by the mark's name; one that stands in a sentence is not."""
+    cases = [(in_prose(STARS, "评分：..."), text, grade) for text, grade in POINTS.items()]
+    binary = OutputScale(kind="binary", labels=("FAIL", "PASS"), threshold=1.0)
+    cases += [(in_prose(binary, mark), text, grade) for mark, of in MARKS.items() for text, grade in of.items()]
+    wanted = [grade for _, _, grade in cases]
+    forms = [(judge, FormOfReply(name=text, content=text)) for judge, text, _ in cases]
+    modules: dict[str, dict] = {}
+    assert [ours(*case) for case in forms] == wanted
+    assert [exported(*case, modules) for case in forms] == wanted
+    assert in_javascript(forms, tmp_path) == wanted
+
+
 PIECES = (
     *("Score: ", "score", "{", "}", '"', ":", ",", "\n", "\r\n", " ", "**", "```", "```json\n", "<think>", "</think>"),
     *("0", "1", "2", "3", "5", ".5", "-1", "/3", " out of 5", "PASS", "fail", "A", "yes", "no", "gut", "mäßig"),
@@ -173,6 +217,10 @@ PIECES = (
         "：",
         "Marks: ",
         "Confidence: ",
+        "评分：",
+        "分",
+        "点",
+        '{"verdict": "PASS"}',
         "0,5",
         "85%",
         "%",
