@@ -21,6 +21,12 @@ _NAMED_FIELD = re.compile(
     re.IGNORECASE,
 )
 """The one field of an answer that is named outside the words that ask for it."""
+_SET_TO_TRUE = re.compile(
+    r"\b(?:set|put|setze|mets|pon)\s+(?:the\s+)?[\"'`]?(?P<set>\w+)[\"'`]?\s+(?:field\s+)?(?:to|as|auf|à|en|a)\s+[\"'`]?(?:true|false)\b"
+    r"|[\"'`]?\b(?P<is>pass(?:ed)?)[\"'`]?\s*(?:is|=|:|must be|should be)\s*[\"'`]?(?:true|false)\b",
+    re.IGNORECASE,
+)
+"""Words on a field that is true or false: "set pass to true only if ..."."""
 
 
 def known_answer(judge: ForeignJudge, asks: str, whole: str, options: AddOptions) -> StatedAnswer:
@@ -57,6 +63,10 @@ def known_answer(judge: ForeignJudge, asks: str, whole: str, options: AddOptions
     if ordered := order_by_passing(listed, whole, facts):
         scale, questions = named_scale(ordered), ()
     schema = dict(judge.reply_schema) if judge.reply_schema is not None else answer.reply_schema
+    names = {label.casefold() for label in scale.labels} if scale else set[str]()
+    if judge.reply_schema and names == {"true", "false"} and (truth := _SET_TO_TRUE.search(whole)):
+        field = truth["set"] or truth["is"]
+        schema = {field if kind == "score" else name: kind for name, kind in schema.items()}
     told = answer.told and not beside
     return replace(answer, scale=scale, questions=questions, reply_schema=schema, told=told)
 

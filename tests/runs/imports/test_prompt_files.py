@@ -9,7 +9,7 @@ import pytest
 
 from judgewright.judges import Completion, InputError, OutputScale, Verdict, load_prompt, read_reply
 from judgewright.runs.exports import TARGETS, ExportContext, write_export
-from judgewright.runs.imports import ImportOptions, import_judge, read_back
+from judgewright.runs.imports import AddOptions, ImportOptions, import_judge, read_back, read_own_prompt, understand
 
 TEXT = """\
 You compare a claim with a document.
@@ -192,3 +192,26 @@ def test_a_prompt_file_of_ours_is_itself(tmp_path: Path) -> None:
     prompt = import_judge("file", written(tmp_path, TEXT)).prompt
     assert import_judge("file", written(tmp_path, prompt.to_yaml(), "p.yaml")).prompt == prompt
     assert load_prompt(prompt.to_yaml()) == prompt
+
+
+@pytest.mark.parametrize(
+    ("words", "field"),
+    [
+        ("Set pass to true only if all of it holds.", "pass"),
+        ('`pass` must be "false" where one thing is missing.', "pass"),
+        ("Set the `ok` field to true where it holds.", "ok"),
+        ("It holds or it does not.", "score"),
+    ],
+)
+def test_a_field_that_the_rubric_sets_to_true_holds_the_verdict(tmp_path: Path, words: str, field: str) -> None:
+    """A grader's own score beside it is none of the two labels."""
+    rubric = f"The reply names the delivery day. It promises no discount. {words}"
+    body = {"prompts": ["{{q}}"], "defaultTest": {"assert": [{"type": "llm-rubric", "value": rubric}]}, "tests": []}
+    path = written(tmp_path, json.dumps(body), "promptfooconfig.yaml")
+    prompt = understand(read_own_prompt(Path(path)), AddOptions(labels=("false", "true"))).prompt
+    assert prompt is not None
+    assert [name for name, kind in prompt.reply_schema.items() if kind == "score"] == [field]
+    reply = json.dumps({"reason": "No day.", field: False, **({} if field == "score" else {"score": 0.2})})
+    answer = read_reply(prompt, Completion(text=reply))
+    assert isinstance(answer, Verdict)
+    assert answer.score == 0.0
