@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges import JudgeSettings
-from judgewright.judges.models import Client, Completion, Request
+from judgewright.judges.models import Client
 from judgewright.judges.scale import parse_label_scale
 from judgewright.runs.cli import main
 from judgewright.runs.imports import (
@@ -22,6 +22,8 @@ from judgewright.runs.imports import (
     understand,
 )
 
+from .scripted import Scripted
+
 OPEN = """You sort letters.
 
 Keep what deals with the file. Throw out what is an advert.
@@ -33,24 +35,6 @@ Say frimp or blorp.
 CLEAR = OPEN.replace("Say frimp or blorp.", "Give a score from 1 to 5, 5 being the best, as 'Score: N'.")
 NAMES = ("unordered", "scale", "threshold", "verdict", "first_words", "last_words", "open")
 NOTHING = {"labels": [], "form": [], **dict.fromkeys(NAMES, "")}
-
-
-class Scripted:
-    """Answers with a fixed text."""
-
-    name, endpoint, simulated = "scripted", "https://scripted.invalid/v1", False
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.asked: list[Request] = []
-
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
-        """Answer once."""
-        self.asked.append(request)
-        return Completion(text=self.text)
-
-    async def close(self) -> None:
-        """Hold nothing open."""
 
 
 def judge_of(tmp_path: Path, text: str) -> ForeignJudge:

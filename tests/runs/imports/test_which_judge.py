@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges import InputError, JudgePrompt, JudgeSettings, Row
-from judgewright.judges.models import Client, Completion, Request
+from judgewright.judges.models import Client
 from judgewright.runs.imports import AddOptions, ask_for_reading, read_own_prompt, read_own_prompts, understand
+
+from .scripted import Scripted
 
 ROLE = "You check replies of a parcel service. The tone is of no interest."
 RULES = "The reply must name the delivery day.\nIt must not promise a discount."
@@ -351,24 +353,6 @@ def test_an_enum_is_compared_by_identity(tmp_path: Path) -> None:
     path = tmp_path / "check.py"
     path.write_text(code, encoding="utf-8")
     assert understand(read_own_prompt(path), AddOptions()).questions  # only the middle one would pass
-
-
-class Scripted:
-    """Answers with a fixed text."""
-
-    name, endpoint, simulated = "scripted", "https://scripted.invalid/v1", False
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.asked: list[Request] = []
-
-    async def complete(self, request: Request, *, unsupported_parameters: frozenset[str] = frozenset()) -> Completion:
-        """Answer once."""
-        self.asked.append(request)
-        return Completion(text=self.text)
-
-    async def close(self) -> None:
-        """Hold nothing open."""
 
 
 FIRST = "Look at the letter {letter}. Blorp letters are about money, frimp letters are not."
