@@ -66,6 +66,7 @@ _NAMED = r"(?:(?:level|grade|score|rating|stufe|note|nota|points?|punkte|marks?)
 _UNIT = r"(?:[ \t]{0,3}(?:stars?|points?|marks?|sterne?|punkte?|estrellas?|★{1,9}+))?+"
 _COUNTED = r"(?:[分点점](?!\w))?+"
 """What Chinese, Japanese and Korean write after a number of points, without a blank."""
+_ARROW = r"[-=]>|[→⇒]"
 _STOP = rf"(?={_MARKS}(?:[.,;:!–—-]|$))"
 
 
@@ -313,7 +314,10 @@ def _read_prose(text: str, form: ReplyForm) -> Reading | None:
     elif (written := _only_value(value, text)) is not None:
         parser = "whole"
     else:
-        written, parser = _closing(value, text.rpartition("\n")[2], bare=bool(form["labels"])), "last"
+        line = text.rpartition("\n")[2]
+        written, parser = _closing(value, line, bare=bool(form["labels"])), "last"
+        if written is None and _worded(form):
+            written = _after_arrow(value, line)
     score = None if written is None else _grade(form, written)
     if score is None:
         return None
@@ -336,7 +340,10 @@ def _marked(form: ReplyForm, value: str, text: str) -> str | None:
         return None
     closed = rf"[{_MARK}.]{{0,40}}?{after}" if after else ""
     match = re.compile(rf"[{_MARK}]{{0,40}}{value}{closed}", re.IGNORECASE).match(text, mark.end())
-    return match.group(1) if match else ""
+    if match:
+        return match.group(1)
+    line = text[mark.end() :].partition("\n")[0]
+    return (_worded(form) and not after and _after_arrow(value, line)) or ""
 
 
 def _at_place(place: str, value: str, lines: Sequence[str], worded: bool) -> str | None:
@@ -356,9 +363,15 @@ def _at_place(place: str, value: str, lines: Sequence[str], worded: bool) -> str
             return match.group(1)
     match = re.fullmatch(rf"{_KEY}[{_MARK}]{{0,40}}{_NAMED}{value}{_UNIT}{_MARKS}\.?{_MARKS}", lines[-1], re.IGNORECASE)
     if match is None and worded:  # the last sentence of the last line is nothing but a label
-        last = re.split(r"[.!?:;–—](?=\s)", lines[-1].rstrip())[-1]
+        last = re.split(rf"[.!?:;–—](?=\s)|{_ARROW}|\s-(?=\s)", lines[-1].rstrip())[-1]
         match = re.fullmatch(rf"[{_MARK}]{{0,40}}{value}{_MARKS}\.?{_MARKS}", last, re.IGNORECASE)
     return match.group(1) if match else None
+
+
+def _after_arrow(value: str, line: str) -> str | None:
+    """Return the value that ends a line after an arrow, as in `reason -> PASS`."""
+    *before, last = re.split(_ARROW, line)
+    return _only_value(value, last.strip()) if before else None
 
 
 def _worded(form: ReplyForm) -> bool:

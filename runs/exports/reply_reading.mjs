@@ -405,7 +405,11 @@ function readProse(whole, form) {
   } else {
     written = valueAt(patterns.only, text);
     if (written === null) {
-      [written, parser] = [closing(patterns, text.split('\n').at(-1), form.labels.length > 0), 'last'];
+      const ending = text.split('\n').at(-1);
+      [written, parser] = [closing(patterns, ending, form.labels.length > 0), 'last'];
+      if (written === null && worded(form)) {
+        written = afterArrow(patterns, ending);
+      }
     }
   }
   const score = written === null ? null : gradeOf(form, written);
@@ -463,10 +467,23 @@ function marked(form, patterns, text) {
       return keyed;
     }
     // the last sentence of the last line is nothing but a label
-    return valueAt(patterns.only, lines.at(-1).replace(regex(`[${S}]+$`, 'u'), '').split(regex(`[.!?:;\u2013\u2014](?=[${S}])`, 'u')).at(-1));
+    return valueAt(patterns.only, lines.at(-1).replace(regex(`[${S}]+$`, 'u'), '').split(regex(`[.!?:;\u2013\u2014](?=[${S}])|${ARROW}|[${S}]-(?=[${S}])`, 'u')).at(-1));
   }
   const mark = last(patterns.mark, text);
-  return mark && (valueAt(patterns.marked, text.slice(mark.index + mark[0].length)) ?? '');
+  if (mark === null) {
+    return null;
+  }
+  const rest = text.slice(mark.index + mark[0].length);
+  const pointed = worded(form) && !form.after ? afterArrow(patterns, rest.split('\n', 1)[0]) : null;
+  return valueAt(patterns.marked, rest) ?? pointed ?? '';
+}
+
+const ARROW = '[\\-=]>|[\u2192\u21d2]';
+
+/** The value that ends a line after an arrow, as in `reason -> PASS`. */
+function afterArrow(patterns, line) {
+  const pieces = line.split(regex(ARROW, 'u'));
+  return pieces.length < 2 ? null : valueAt(patterns.only, strip(pieces.at(-1)));
 }
 
 /** The value that the last line is, perhaps after a name; a number without a name or a unit may count anything. */

@@ -40,8 +40,9 @@ def rules_within(text: str, units: Sequence[Unit], span: Span, forms: Sequence[i
     while inside and _only_form(text, inside[0]):
         inside.pop(0)
     stretches: list[list[Unit]] = [[]]
-    for unit in inside:
-        if FIELD in text[unit.start : unit.end] or any(unit.start <= at < unit.end for at in forms):
+    for at, unit in enumerate(inside):
+        of_form = any(unit.start <= form < unit.end for form in forms) and not _opens_list(text, inside[at : at + 2])
+        if FIELD in text[unit.start : unit.end] or of_form:
             stretches.append([])
         else:
             stretches[-1].append(unit)
@@ -54,6 +55,16 @@ def rules_within(text: str, units: Sequence[Unit], span: Span, forms: Sequence[i
             begun = _MARK.fullmatch(text, stretch[0].start, start)
             spans.append(Span(start=begun.start("mark") if begun else start, end=end))
     return max(spans, key=lambda one: one.end - one.start, default=None)
+
+
+def _opens_list(text: str, units: Sequence[Unit]) -> bool:
+    """Whether the first of two units offers what the second, a rule on its own line, is one of: "select an option:"."""
+    if len(units) < 2 or units[1].kind != "rule":
+        return False
+    words, after = (text[unit.start : unit.end] for unit in units)
+    listed = re.match(r"\s*(?:[-*•]|\(?\w{1,3}[.):])\s", after) is not None
+    of_form = ALWAYS_ANSWER.search(words) or OF_FORM.search(words)
+    return listed and words.rstrip().endswith(":") and not of_form
 
 
 def _leads_on(text: str, unit: Unit) -> bool:

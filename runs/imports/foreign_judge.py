@@ -29,6 +29,8 @@ class ForeignJudge:
     """Whether the tool gives a scale and says nothing of what passes, so that the file may."""
     beside: FileFacts = NO_FACTS
     """What the file says of it beside the prompt."""
+    file: str = ""
+    """The file round it, as a model is shown it."""
     labels: tuple[str, ...] = ()
     """The values that the tool allows, in its order."""
     verdict: str = ""

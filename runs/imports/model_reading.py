@@ -62,8 +62,7 @@ def ask_for_reading(
     """
     text = text_of(judges[0]) if len(judges) == 1 else "\n\n".join(f"{j.string}:\n{text_of(j)}" for j in judges)
     fields = schema_beside(judges[0], text_of(judges[0], "")) if len(judges) == 1 else ""
-    comments = judges[0].beside.comments
-    beside = "\n".join(filter(None, (comments, fields and f"It asks for the answer as JSON: {fields}")))
+    beside = "\n".join(filter(None, (judges[0].file, fields and f"It asks for the answer as JSON: {fields}")))
     item = {"prompt": text, "beside": beside or "nothing"}
     (answer,) = ask_instruction(load_instruction("read_judge"), [item], client, settings=settings)
     if isinstance(answer, Unfilled):
@@ -118,7 +117,7 @@ def settle(judge: ForeignJudge, options: AddOptions, reading: ModelReading) -> S
 
     Where its words alone would have said something else, a note tells so.
     """
-    known = options.labels or options.scale or _told_beside(judge)
+    known = options.labels or options.scale or judge.scale
     alone = found = understand(judge, options)
     for read in (_criteria, _answers, _verdict, _threshold):
         try:
@@ -145,12 +144,6 @@ def settle(judge: ForeignJudge, options: AddOptions, reading: ModelReading) -> S
             f"The model reads {theirs} as labels of which none is better; --labels and --threshold say others."
         )
     return Settled(options=options, found=found, questions=tuple(questions), notes=tuple(notes))
-
-
-def _told_beside(judge: ForeignJudge) -> bool:
-    """Whether the file says beside the prompt, which is all that the model sees, what the answers are."""
-    beside = judge.beside
-    return bool(judge.scale or judge.labels or beside.labels or beside.numbers or beside.scores or beside.answer_fields)
 
 
 def _criteria(found: Understood, options: AddOptions, reading: ModelReading) -> AddOptions | None:

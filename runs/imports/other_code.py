@@ -54,6 +54,11 @@ def _strings(text: str) -> Iterator[str]:
         rest = re.sub(pattern, lambda match: match.group() if "\n" not in match.group() else "", rest)
 
 
+def notebook_text(text: str) -> str:
+    """Return all cells of a notebook, texts and code, without what they gave out."""
+    return "\n\n".join("".join(cell.get("source", ())) for cell in json.loads(text).get("cells", []))
+
+
 def notebook_code(text: str) -> str:
     """Return the Python of a notebook's cells, one after the other; lines and cells that are none are left out."""
     cells = json.loads(text).get("cells", [])

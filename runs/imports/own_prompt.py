@@ -19,17 +19,18 @@ from .body_facts import facts_of
 from .body_prompts import chosen, prompts_in
 from .code_judges import read_code_judge
 from .code_strings import CodePrompt
+from .file_beside import file_beside
 from .file_facts import FileFacts
 from .foreign_judge import ForeignJudge
 from .javascript_facts import javascript_facts
 from .javascript_strings import read_javascript
 from .messages import ROLES
-from .other_code import TEXTS, notebook_code, read_string
+from .other_code import TEXTS, notebook_code, notebook_text, read_string
 from .placeholders import read_parts, read_unusual
 from .prompt_files import read_text
 from .python_facts import python_facts
 from .python_strings import fixed_arguments, read_python
-from .which_judge import judges_among, several
+from .which_judge import judges_among, several, text_of
 
 _PYTHON = (".py",)
 _JAVASCRIPT = (".js", ".mjs", ".cjs", ".ts", ".mts", ".jsx", ".tsx")
@@ -66,7 +67,11 @@ def read_own_prompts(path: Path, string: str | None = None) -> tuple[ForeignJudg
         InputError: It holds no prompt, several judges, or one that computes something.
     """
     try:
-        return tuple(_with_unusual_fields(judge) for judge in judges_among(_read(path, string)))
+        text = re.sub(r"\r\n?", "\n", read_text(path))
+        prompts = _read(path, text, string)
+        shown = file_beside(notebook_text(text) if path.suffix == ".ipynb" else text, "\n".join(map(text_of, prompts)))
+        judges = (_with_unusual_fields(judge) for judge in judges_among(prompts))
+        return tuple(replace(judge, file=shown) for judge in judges)
     except InputError as error:
         raise _of_file(path, error) from None
     except (ValueError, KeyError, TypeError) as error:
@@ -86,11 +91,10 @@ def _with_unusual_fields(judge: ForeignJudge) -> ForeignJudge:
     return replace(judge, messages=(*before, last), notes=tuple(notes))
 
 
-def _read(path: Path, string: str | None) -> Sequence[ForeignJudge]:
+def _read(path: Path, text: str, string: str | None) -> Sequence[ForeignJudge]:
     data = path.suffix in (".yaml", ".yml", ".json", ".toml")
     if string is not None and not data and path.suffix not in (*_PYTHON, *_JAVASCRIPT, ".ipynb"):
         raise InputError(f"--string names a prompt in code, YAML, TOML or JSON, and {path.name} is none of them")
-    text = re.sub(r"\r\n?", "\n", read_text(path))
     if path.suffix in _PYTHON:
         return _from_python(path, text, string)
     if path.suffix == ".ipynb":

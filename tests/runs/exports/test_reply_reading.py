@@ -190,11 +190,23 @@ MARKS = {
         '{"Final_Verdict": "FAIL"}': 0.0,
         '{"final": "PASS"}': None,
     },
-    "last line": {'{"verdict": "PASS"}': None},
+    "last line": {
+        '{"verdict": "PASS"}': None,
+        "Looks like a fail, but is none -> PASS": 1.0,
+        "Nothing in it that could fail or pass - FAIL.": 0.0,
+        "PASS-rated at first => **FAIL**": 0.0,
+    },
+    "Oordeel: ...": {
+        "the unit is missing, which a pass needs -> FAIL": 0.0,
+        "Oordeel: 3/4 is the same as 6/8 -> **PASS**": 1.0,
+        "Oordeel: 3/4 is the same as 6/8\n-> PASS": None,
+        "FAIL -> PASS": 1.0,
+        "the sum is right -> passable": None,
+    },
 }
 
 
-def test_points_in_chinese_and_objects_named_as_the_mark(tmp_path: Path) -> None:
+def test_points_in_chinese_arrows_and_objects_named_as_the_mark(tmp_path: Path) -> None:
     """An object that is all of a reply is read by the mark's name; one that stands in a sentence is not."""
     cases = [(in_prose(STARS, "评分：..."), text, grade) for text, grade in POINTS.items()]
     binary = OutputScale(kind="binary", labels=("FAIL", "PASS"), threshold=1.0)
@@ -214,6 +226,10 @@ PIECES = (
     *("\\u00e4", "\\", "confidence: ", "Overall Verdict = ", "no good", "to", "because", "why"),
     *(
         "–",
+        "->",
+        " => ",
+        "→",
+        " - ",
         "：",
         "Marks: ",
         "Confidence: ",

@@ -266,6 +266,36 @@ def test_what_the_file_says_beside_the_prompt_is_shown_to_the_model(tmp_path: Pa
     assert (reading.unfounded, scale and scale.threshold) == ((), 4.0)
 
 
+def test_a_threshold_in_code_or_settings_is_the_models_to_read(tmp_path: Path) -> None:
+    """It sees the file round the prompt, without the prompt's lines and without keys."""
+    path = tmp_path / "letters.toml"
+    secret = "sk-" + "a1" * 20
+    path.write_text(f'key = "{secret}"\ngut_ab = 4  # darunter neu\nprompt = """\n{CLEAR}"""\n', encoding="utf-8")
+    judge = read_own_prompt(path)
+    model = Scripted(json.dumps(NOTHING | {"scale": "1..5", "threshold": "4"}))
+    with Client(model) as client:
+        _, reading = ask_for_reading([judge], client, JudgeSettings())
+    shown = model.asked[0].messages[-1].content
+    assert "gut_ab = 4  # darunter neu" in shown
+    assert secret not in shown
+    assert shown.count("Throw out what is an advert") == 1
+    assert isinstance(reading, ModelReading)
+    scale = understand(judge, settle(judge, AddOptions(), reading).options).scale
+    assert scale is not None
+    assert scale.threshold == 4.0
+
+
+def test_a_form_that_offers_a_list_of_rules_does_not_cut_the_criteria(tmp_path: Path) -> None:
+    """What stands before and after it is one stretch; a sentence on the last line would cut it."""
+    offers = "Keep what deals with the file.\nChoose one of these:\n- A: it is an advert.\n- B: it is none.\n"
+    judge = judge_of(tmp_path, f"You sort letters.\n\n{offers}\nLetter: {{letter}}\n\nEnd with the letter alone.\n")
+    said = {"labels": ["A", "B"], "form": ["Choose one of these"], "first_words": "Keep what deals"}
+    reading = reading_of(judge, **said, last_words="it is none.")
+    prompt = understand(judge, settle(judge, AddOptions(), reading).options).prompt
+    assert prompt is not None
+    assert prompt.criteria == offers.strip()
+
+
 def test_labels_do_not_close_what_the_model_finds_open(tmp_path: Path) -> None:
     """Labels alone do not say which of them is good."""
     judge = judge_of(tmp_path, OPEN)
@@ -290,18 +320,6 @@ def test_what_the_model_finds_open_is_asked_until_it_is_said(tmp_path: Path) -> 
     (question,) = settle(judge, AddOptions(), reading).questions
     assert "It also speaks of 0 to 10." in str(question)
     assert settle(judge, AddOptions(scale=parse_label_scale("1..5")), reading).questions == ()
-
-
-def test_what_the_file_says_beside_the_prompt_is_not_open(tmp_path: Path) -> None:
-    """The model sees the prompt alone."""
-    path = tmp_path / "letters.yaml"
-    prompt = OPEN.replace("Say frimp or blorp.", "").replace("\n", "\n  ")
-    path.write_text(f"prompt: |\n  {prompt}\nlabels: [advert, file]\n", encoding="utf-8")
-    judge = read_own_prompt(path)
-    reading = reading_of(judge, labels=[], open="It says no labels.")
-    assert [
-        str(one) for one in settle(judge, AddOptions(), reading).questions if "It says no labels." in str(one)
-    ] == []
 
 
 def test_a_threshold_that_is_asked_about_is_answered_by_the_model(tmp_path: Path) -> None:
@@ -369,7 +387,7 @@ def test_the_schema_of_an_answer_is_shown_to_the_model_where_no_words_say_it(tmp
     path = tmp_path / "saved.json"
     path.write_text(json.dumps({"type": "constructor", "id": ["StructuredPrompt"], "kwargs": kwargs}), "utf-8")
     judge = read_own_prompt(path)
-    model = Scripted(json.dumps(NOTHING | {"open": "nobody says how to answer"}))
+    model = Scripted(json.dumps(NOTHING))
     with Client(model) as client:
         _, reading = ask_for_reading([judge], client, JudgeSettings())
     assert isinstance(reading, ModelReading)
