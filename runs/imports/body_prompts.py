@@ -17,6 +17,7 @@ from .messages import ROLES, read_messages, text_of
 from .placeholders import read_parts
 from .prompt_files import promptfoo_prompts, read_promptfoo
 from .saved_objects import read_saved_object
+from .text_units import ABOUT_CRITERIA
 
 Body = Mapping[str, Any]  # Any: JSON or YAML
 _SYSTEM_KEYS = (
@@ -180,9 +181,19 @@ def _messages(body: Body, notes: list[str]) -> tuple[TemplateMessage, ...]:
             found.append(TemplateMessage(role=role, parts=read_parts(value, notes)))
     if not any(_has_field(message.parts) for message in found):
         found = list(_of_any_keys(body, notes)) or found
+    elif rules := _rules(body, found[-1]):
+        found[-1:-1] = [TemplateMessage(role="system", parts=read_parts(body[key], notes)) for key in rules]
+        notes.append(f"Its text under {', '.join(rules)} stands before the row here.")
     if found and found[-1].role == "system":
         found[-1] = TemplateMessage(role="user", parts=found[-1].parts)
     return tuple(found)
+
+
+def _rules(body: Body, last: TemplateMessage) -> list[str]:
+    """Return the keys of texts that are rules by their names, unless the message with the row has a place for them."""
+    fields = {part.name for part in last.parts if isinstance(part, Field)}
+    named = [key for key, value in body.items() if isinstance(value, str) and ABOUT_CRITERIA.search(str(key))]
+    return [str(key) for key in named if key not in fields and len(body[key]) >= 60]
 
 
 def _of_any_keys(body: Body, notes: list[str]) -> Iterator[TemplateMessage]:

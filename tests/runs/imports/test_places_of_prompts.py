@@ -323,3 +323,17 @@ def test_a_doubled_per_cent_sign_is_one(tmp_path: Path) -> None:
     prompt = understand(read_own_prompt(path), AddOptions()).prompt
     assert prompt is not None
     assert "of 100%." in prompt.criteria
+
+
+def test_a_text_of_rules_beside_system_and_user_belongs_to_the_prompt(tmp_path: Path) -> None:
+    """Unless the message with the row has a place for it."""
+    rules = "Each sentence says one thing. Long words are explained at once. No double negation."
+    user = "Text:\n{{text}}\n\nEnd with: Result: <number from 0 to 100>"
+    path = tmp_path / "plain.toml"
+    path.write_text(f'system = """You check plain language."""\nrules = """{rules}"""\nuser = """{user}"""\n', "utf-8")
+    judge = read_own_prompt(path)
+    assert [message.text({"text": "T"}) for message in judge.messages][1] == rules
+    assert "Its text under rules stands before the row here." in judge.notes
+    filled = path.read_text("utf-8").replace("Text:", "{{rules}}\nText:")
+    path.write_text(filled, "utf-8")
+    assert len(read_own_prompt(path).messages) == 2
