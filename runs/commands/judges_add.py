@@ -226,6 +226,11 @@ def _ask(options: AddOptions, question: Question) -> AddOptions:
             return replace(options, labels=read_labels(said))
         if question.option == "scale":
             return replace(options, scale=parse_label_scale(said))
+        if question.option == "fill":
+            theirs, ours = question.labels
+            if said.casefold() in ("yes", "y", theirs.casefold()):
+                return replace(options, fields={**options.fields, theirs: ours})
+            return replace(options, fills={**options.fills, theirs: said})
         if question.option == "verdict":
             return replace(options, verdict=said)
         if question.option == "threshold" and "," in said:

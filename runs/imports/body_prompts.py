@@ -157,6 +157,8 @@ def _is_lines(value: Any) -> bool:  # Any: JSON or YAML
 
 
 def _is_message(item: Any) -> bool:  # Any: JSON or YAML
+    if isinstance(item, list):
+        return len(item) == 2 and item[0] in ROLES
     return isinstance(item, Mapping) and ("role" in item or set(item) <= ROLES.keys())
 
 

@@ -35,7 +35,7 @@ def rules_within(text: str, units: Sequence[Unit], span: Span, forms: Sequence[i
             only, since a rule may speak of JSON too.
     """
     inside = [unit for unit in units if unit.start < span.end and unit.end > span.start and unit.kind != "blank"]
-    while inside and _only_form(text, inside[-1]):
+    while inside and (_only_form(text, inside[-1]) or (len(inside) > 1 and _maps_to_labels(text, inside[-1]))):
         inside.pop()
     while inside and _only_form(text, inside[0]):
         inside.pop(0)
@@ -81,6 +81,15 @@ def _only_form(text: str, unit: Unit) -> bool:
         return True
     conditional = re.search(rf"\b(?:{pattern_of('if')})\b", words, re.IGNORECASE)
     return conditional is None and OF_FORM.search(words) is not None
+
+
+def _maps_to_labels(text: str, unit: Unit) -> bool:
+    """Whether a short last sentence only says which label stands for what: "Return true if ..., otherwise false."."""
+    words = text[unit.start : unit.end]
+    either = re.search(
+        r"\b(?:otherwise|else|sonst|andernfalls|sinon|de lo contrario|altrimenti)\b", words, re.IGNORECASE
+    )
+    return unit.kind == "answer" and either is not None and len(words.split()) <= 14
 
 
 def _runs(text: str, units: Sequence[Unit]) -> Iterator[tuple[list[Unit], bool]]:

@@ -85,7 +85,7 @@ def read_javascript(text: str, wanted: str | None, notes: list[str]) -> list[Cod
     constants = {match[1]: match["string"] for match in _CONSTANT.finditer(text)}
     strings = sorted([*_strings(text, constants), *_named_contents(text, constants)], key=lambda string: string.line)
     marks = javascript_marks(text, constants)
-    strings = [with_marks(string, marks) for string in strings]
+    strings = [replace(string, parts=with_marks(string.parts, marks)) for string in strings]
     strings = [one for one in strings if len(one) >= 40 or one.role or (one.has_fields and one.name in _OF_USER)]
     chat = [string for string in strings if string.role in ROLES]
     chats = [] if wanted is not None else _chats(chat)

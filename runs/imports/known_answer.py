@@ -13,7 +13,7 @@ from .label_order import in_order
 from .stated_answer import Question, StatedAnswer, ask_for_order, named_scale, read_answer
 from .stated_fields import json_fields
 from .stated_order import order_by_passing
-from .stated_scale import of_numbers
+from .stated_scale import of_numbers, with_halves
 
 _NAMED_FIELD = re.compile(
     r"\b(boolean|integer|number|score|rating|label|verdict) (?:field |key |property )?(?:called"
@@ -67,6 +67,8 @@ def known_answer(judge: ForeignJudge, asks: str, whole: str, options: AddOptions
     if judge.reply_schema and names == {"true", "false"} and (truth := _SET_TO_TRUE.search(whole)):
         field = truth["set"] or truth["is"]
         schema = {field if kind == "score" else name: kind for name, kind in schema.items()}
+    if scale is not None and not options.scale and not labels:
+        scale = with_halves(scale, f"{whole}\n{asks}")
     told = answer.told and not beside
     return replace(answer, scale=scale, questions=questions, reply_schema=schema, told=told)
 

@@ -52,7 +52,9 @@ def read_messages(
 
 
 def _role_and_text(item: Any) -> tuple[str, str | None]:  # Any: JSON
-    """Return the role and the text of a message: also of `{"user": text}`, and of a list of parts."""
+    """Return the role and the text of a message: also of `{"user": text}`, `["user", text]`, and of a list of parts."""
+    if isinstance(item, list) and len(item) == 2:
+        return str(item[0]), text_of(item[1])
     if not isinstance(item, Mapping):
         return "", None
     if len(item) == 1 and (only := next(iter(item.items())))[0] in ROLES:

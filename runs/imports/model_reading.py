@@ -13,6 +13,7 @@ from ...judges.scale import parse_label_scale
 from .criteria import rules_within
 from .foreign_judge import AddOptions, ForeignJudge
 from .known_answer import ask_for_threshold, schema_beside, with_threshold
+from .replaced_marks import name_of_mark, with_marks
 from .stated_answer import Question, named_scale
 from .understand import Understood, criteria_between, understand
 from .which_judge import text_of, the_one
@@ -24,6 +25,8 @@ _TEXTS = ("unordered", "scale", "threshold", "verdict", "first_words", "last_wor
 class ModelReading:
     """What a model says of a prompt, without what does not stand in it; quotations are spelled as they stand there."""
 
+    places: tuple[str, ...] = ()
+    """Where the texts of a row are put, as they stand in the prompt."""
     labels: tuple[str, ...] = ()
     unordered: bool = False
     """Whether none of the labels is better than another."""
@@ -68,9 +71,19 @@ def ask_for_reading(
     if isinstance(answer, Unfilled):
         return the_one(judges, ()), f"{answer.reason}: {answer.detail}"
     said = {name: answer.text(name).strip() for name in _TEXTS}
-    labels, forms = (tuple(words.strip() for words in answer.texts(name)) for name in ("labels", "form"))
+    places, labels, forms = (
+        tuple(words.strip() for words in answer.texts(name)) for name in ("places", "labels", "form")
+    )
     reading = check_reading(f"{text}\n\n{beside}", labels, said, forms)
-    return the_one(judges, reading.criteria.split(" ... ")), reading
+    reading = replace(reading, places=tuple(place for place in places if place in text))
+    return _with_places(the_one(judges, reading.criteria.split(" ... ")), reading.places), reading
+
+
+def _with_places(judge: ForeignJudge, places: Sequence[str]) -> ForeignJudge:
+    """Return a judge with a field in each place of a row's text that its words alone did not show as one."""
+    marks = [place for place in places if name_of_mark(place) and not place.isalnum()]
+    messages = tuple(replace(message, parts=with_marks(message.parts, marks)) for message in judge.messages)
+    return judge if messages == judge.messages else replace(judge, messages=messages)
 
 
 def check_reading(
@@ -132,6 +145,7 @@ def settle(judge: ForeignJudge, options: AddOptions, reading: ModelReading) -> S
     questions = list(found.questions)
     if unplaced := _threshold_unplaced(found, options, reading):
         questions.append(unplaced)
+    questions += _fields_in_doubt(found, options, reading)
     if reading.open and not known and not questions:
         text = f"its answers are not clear, as the model says: {reading.open} (--labels, worst first, or --scale)"
         questions.append(Question("scale", text))
@@ -144,6 +158,21 @@ def settle(judge: ForeignJudge, options: AddOptions, reading: ModelReading) -> S
             f"The model reads {theirs} as labels of which none is better; --labels and --threshold say others."
         )
     return Settled(options=options, found=found, questions=tuple(questions), notes=tuple(notes))
+
+
+def _fields_in_doubt(found: Understood, options: AddOptions, reading: ModelReading) -> list[Question]:
+    """Ask about each field that the model does not take for a place of a row's text."""
+    said = {_as_name(place) for place in reading.places}
+    told = {*options.fills, *options.fields}
+    names = [name for name in found.fields if said and name not in told and _as_name(name) not in said]
+    text = (
+        "is {0} a text of each row (--field {0}={1})? The model takes it for one that the file fills (--fill {0}=TEXT)"
+    )
+    return [Question("fill", text.format(name, found.fields[name]), (name, found.fields[name])) for name in names]
+
+
+def _as_name(place: str) -> str:
+    return re.sub(r"\W+", "_", place).strip("_")
 
 
 def _criteria(found: Understood, options: AddOptions, reading: ModelReading) -> AddOptions | None:

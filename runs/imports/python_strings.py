@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TypeGuard
 
 from ...judges import InputError
@@ -36,9 +37,10 @@ def read_python(tree: ast.Module, wanted: str | None, notes: list[str]) -> list[
     lists = [node for node in ast.walk(tree) if isinstance(node, ast.List)]
     chats = [[*strings.system_with(node, chat), *chat] for node in lists if (chat := strings.chat(node))]
     marks = python_marks(tree, strings.named)
-    chats = [[with_marks(string, marks) for string in chat] for chat in chats]
+    chats = [[replace(string, parts=with_marks(string.parts, marks)) for string in chat] for chat in chats]
+    marked = [replace(string, parts=with_marks(string.parts, marks)) for string in strings.all()]
     try:
-        prompts = prompts_of(chats, [with_marks(string, marks) for string in strings.all()], wanted, lambda _: None)
+        prompts = prompts_of(chats, marked, wanted, lambda _: None)
     except InputError:
         if strings.refused is not None:
             raise strings.refused from None
@@ -185,6 +187,16 @@ class PythonStrings:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
             return self._percent(self.parts(node.left, depth + 1), node.right, depth)
         return self._called(node, depth) if isinstance(node, ast.Call) else ()
+
+    def constant(self, node: ast.expr) -> str:
+        """Return the text of a name in capitals, whatever it is put together from; empty where it has a field."""
+        if not _is_name(node) or not node.id.isupper() or node.id not in self.named:
+            return ""
+        value = self.named[node.id]
+        parts = [str(value.value)] if isinstance(value, ast.Constant) else self.parts(value) or self._value(value, 0)
+        return (
+            "".join(part for part in parts if isinstance(part, str)) if all(isinstance(p, str) for p in parts) else ""
+        )
 
     def _kept(self, node: ast.Subscript) -> ast.expr | None:
         """Return what a dictionary of the file holds under a key."""
@@ -348,12 +360,8 @@ def shown_by(node: ast.expr) -> str:
 
 
 def fixed_arguments(tree: ast.Module) -> dict[str, str]:
-    """Return the fields of a Python file's prompts that it fills with a constant of its own wherever it fills them."""
-    constants = {
-        name: str(value.value)
-        for name, value in constants_of(tree).items()
-        if name.isupper() and isinstance(value, ast.Constant)
-    }
+    """Return the fields of a Python file's prompts that it fills with a constant text wherever it fills them."""
+    strings = PythonStrings(tree)
     fixed: dict[str, str] = {}
     varying: set[str] = set()
     for node in ast.walk(tree):
@@ -362,8 +370,9 @@ def fixed_arguments(tree: ast.Module) -> dict[str, str]:
         if node.func.attr not in ("format", "substitute", "render"):
             continue
         for argument in node.keywords:
-            if argument.arg and _is_name(argument.value) and argument.value.id in constants:
-                fixed[argument.arg] = constants[argument.value.id]
+            text = strings.constant(argument.value)
+            if argument.arg and text:
+                fixed[argument.arg] = text
             elif argument.arg:
                 varying.add(argument.arg)
     return {name: value for name, value in fixed.items() if name not in varying}

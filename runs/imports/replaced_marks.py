@@ -5,10 +5,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from ..exports.template_parts import Field, TemplatePart, join_literals
-from .code_strings import CodeString
 
 _MARK = re.compile(r"[^\w\s]{1,4}\s?(?:\w[\w .-]{0,40})\s?[^\w\s]{0,4}|_{0,3}[A-Z][A-Z0-9_]{2,40}")
 """A name between signs, after one, or in capitals: no words that code merely cleans up."""
@@ -26,7 +24,7 @@ def python_marks(tree: ast.AST, named: Mapping[str, ast.expr]) -> list[str]:
         tree: The file.
         named: What each name of it is assigned.
     """
-    return list(dict.fromkeys(mark for mark in _in_calls(tree, named) if _name_of(mark)))
+    return list(dict.fromkeys(mark for mark in _in_calls(tree, named) if name_of_mark(mark)))
 
 
 def _in_calls(tree: ast.AST, named: Mapping[str, ast.expr]) -> Iterator[str]:
@@ -65,28 +63,28 @@ def javascript_marks(text: str, constants: Mapping[str, str]) -> list[str]:
     for match in _REPLACES.finditer(text):
         string = match["string"] or constants.get(match["name"] or "", "")
         mark = re.sub(r"\\(.)", r"\1", match["pattern"]) if match["pattern"] else string[1:-1]
-        if _name_of(mark):
+        if name_of_mark(mark):
             marks[mark] = None
     return list(marks)
 
 
-def with_marks(string: CodeString, marks: Sequence[str]) -> CodeString:
-    """Return a string with a field in the place of each mark."""
-    found = [mark for mark in marks if any(isinstance(part, str) and mark in part for part in string.parts)]
+def with_marks(parts: Sequence[TemplatePart], marks: Sequence[str]) -> tuple[TemplatePart, ...]:
+    """Return the parts of a text with a field in the place of each mark."""
+    found = [mark for mark in marks if any(isinstance(part, str) and mark in part for part in parts)]
     if not found:
-        return string
+        return tuple(parts)
     either = "|".join(map(re.escape, sorted(found, key=len, reverse=True)))
-    parts: list[TemplatePart] = []
-    for part in string.parts:
+    filled: list[TemplatePart] = []
+    for part in parts:
         if isinstance(part, Field):
-            parts.append(part)
+            filled.append(part)
             continue
         for at, piece in enumerate(re.split(f"({either})", part)):
-            parts.append(Field(_name_of(piece)) if at % 2 else piece)
-    return replace(string, parts=join_literals(parts))
+            filled.append(Field(name_of_mark(piece)) if at % 2 else piece)
+    return join_literals(filled)
 
 
-def _name_of(mark: str) -> str:
+def name_of_mark(mark: str) -> str:
     """Return the name of the field for a mark; empty where it does not look like one."""
     name = re.sub(r"\W+", "_", mark).strip("_") if _MARK.fullmatch(mark) else ""
     return name if name.isidentifier() and len(name) > 1 else ""

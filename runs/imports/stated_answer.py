@@ -39,7 +39,7 @@ class Question:
     """The option that answers it, without its dashes."""
     text: str
     labels: tuple[str, ...] = ()
-    """The labels whose order is asked for, or of which one is."""
+    """The labels whose order is asked for, or of which one is; of a field its name in the prompt and here."""
     of_ends: bool = False
     """Whether a scale of numbers is known but for which of its ends is the good one."""
 

@@ -40,6 +40,8 @@ _PREFIXED = re.compile(
 )
 _QUOTED_KEY = re.compile(r"[\"'`]([A-ZÄÖÜ]\w*(?: \w+){0,2}):\s*[\"'`]")
 _QUOTED_EQUALS = re.compile(r"[\"'`“]([^\W\d_]\w*(?: \w+)?) ?= ?[\"'`”]")
+_BETWEEN_TAGS = re.compile(r"<([A-Za-z]\w*)>[\"'`”]?\s\w{1,5}\s[\"'`“]?</\1>")
+"""Both ends of a tag with a word such as "and" between them."""
 _GOES_ON = re.compile(
     r"(?:^|\n)[ \t]*[-*•#]*[ \t]*[*_]*(?P<key>[A-ZÄÖÜ]\w*(?: \w+){0,2})[*_]*(?: \([^()\n]*\))?:[*_]*\s*$"
 )
@@ -67,6 +69,8 @@ def read_mark(text: str) -> str:
     opened = [tag for tag in re.findall(r"<([A-Za-z]\w*)>[^<>\n]{0,3} ?tags?\b", text) if not _NO_VERDICT.search(tag)]
     if opened:
         return f"<{opened[-1]}>...</{opened[-1]}>"
+    if (between := _BETWEEN_TAGS.findall(text)) and not _NO_VERDICT.search(between[-1]):
+        return f"<{between[-1]}>...</{between[-1]}>"
     prefixes = [
         match["prefix"].strip() for match in _PREFIXED.finditer(text) if not _NO_VERDICT.search(match["prefix"])
     ]

@@ -58,6 +58,19 @@ _DECIMALS = re.compile(
     r"|kommazahl|increments|steps of 0|schritten|pas de 0|pasos de 0)\b",
     re.IGNORECASE,
 )
+_HALVES = re.compile(
+    r"\bhalf[ -](?:points?|steps?|stars?|marks?|grades?)\b|\bhalbe[rn]? (?:punkte|noten|schritte?n?|sterne)\b"
+    r"|\bdemi-(?:points?|étoiles?)\b|\bmedi[oa]s? (?:puntos?|estrellas?)\b"
+    r"|\b(?:steps?|increments?|schritten|pas|pasos) (?:of|von|de) 0[.,]5\b"
+    r"|\b0[.,]5[ -](?:points? )?(?:steps?|increments?)\b",
+    re.IGNORECASE,
+)
+_NO_HALVES = re.compile(
+    r"\b(?:no|not|without|never|avoid|keine|ohne|pas de|sin|deduct\w*|subtract\w*|lose|costs?|take off)\b"
+    r"(?:\W+\w+)?\W*$",
+    re.IGNORECASE,
+)
+"""What stands before halves that are no grades, or only taken off."""
 _IF = r"(?:if|wenn|when|for|means|bedeutet|falls|=|:|\(|for)"
 _BIT = re.compile(
     rf"(?<![\d.,-])(?<![\d.,-]\s)[\"'`]?\b(?P<a>[01])\b[\"'`]? ?{_IF}.{{1,160}}?"
@@ -250,3 +263,16 @@ def of_numbers(numbers: Sequence[float]) -> OutputScale:
     if (low, high) == (0.0, 1.0):
         return OutputScale(kind="binary", threshold=1.0)
     return OutputScale(low=int(low), high=int(high), threshold=float(-(-(low + high) // 2)))  # the middle, rounded up
+
+
+def with_halves(scale: OutputScale, text: str) -> OutputScale:
+    """Return a scale of numbers with the halves between them as grades, where a text allows half points."""
+    numbers = [float(label) for label in scale.labels] if all(map(str.isdecimal, scale.labels)) else []
+    numbers = numbers or ([] if scale.labels else list(scale.levels))
+    allowed = any(not _NO_HALVES.search(text[: match.start()][-40:]) for match in _HALVES.finditer(text))
+    if scale.kind != "graded" or len(numbers) < 2 or not allowed:
+        return scale
+    least = numbers[int(scale.threshold)] if scale.labels else scale.threshold
+    step = 0.5 if numbers[0] < numbers[-1] else -0.5
+    names = tuple(f"{numbers[0] + step * at:g}" for at in range(2 * len(numbers) - 1))
+    return OutputScale(kind="graded", labels=names, threshold=float(names.index(f"{least:g}")))

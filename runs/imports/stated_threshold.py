@@ -248,7 +248,7 @@ def _numbers(scale: OutputScale) -> list[float]:
     if scale.kind != "graded":
         return []
     if scale.labels:
-        plain = all(re.fullmatch(r"[0-9]+", label) for label in scale.labels)
+        plain = all(re.fullmatch(r"[0-9]+(?:\.5)?", label) for label in scale.labels)
         return [float(label) for label in scale.labels] if plain else []
     return list(scale.levels)
 

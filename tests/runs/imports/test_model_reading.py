@@ -34,7 +34,7 @@ Say frimp or blorp.
 """
 CLEAR = OPEN.replace("Say frimp or blorp.", "Give a score from 1 to 5, 5 being the best, as 'Score: N'.")
 NAMES = ("unordered", "scale", "threshold", "verdict", "first_words", "last_words", "open")
-NOTHING = {"labels": [], "form": [], **dict.fromkeys(NAMES, "")}
+NOTHING = {"places": [], "labels": [], "form": [], **dict.fromkeys(NAMES, "")}
 
 
 def judge_of(tmp_path: Path, text: str) -> ForeignJudge:
@@ -294,6 +294,24 @@ def test_a_form_that_offers_a_list_of_rules_does_not_cut_the_criteria(tmp_path: 
     prompt = understand(judge, settle(judge, AddOptions(), reading).options).prompt
     assert prompt is not None
     assert prompt.criteria == offers.strip()
+
+
+def test_places_that_the_model_names_are_fields(tmp_path: Path) -> None:
+    """Whatever marks they have, if they stand there; one that it does not name is asked about."""
+    text = CLEAR.replace("Letter: {letter}", "Letter →\n<letter>\n\nDraft →\n<outcome>")
+    judge = judge_of(tmp_path, text)
+    with Client(Scripted(json.dumps(NOTHING | {"places": ["<letter>", "<outcome>", "<none>"]}))) as client:
+        read, reading = ask_for_reading([judge], client, JudgeSettings())
+    assert isinstance(reading, ModelReading)
+    prompt = settle(read, AddOptions(), reading).found.prompt
+    assert prompt is not None
+    assert prompt.inputs == ("letter", "outcome")
+    of_one = reading_of(judge_of(tmp_path, CLEAR.replace("{letter}", "{letter} {limit}")), places=["{letter}"])
+    judge = judge_of(tmp_path, CLEAR.replace("{letter}", "{letter} {limit}"))
+    (question,) = settle(judge, AddOptions(), of_one).questions
+    assert "--fill limit=TEXT" in str(question)
+    assert settle(judge, AddOptions(fills={"limit": "5"}), of_one).questions == ()
+    assert settle(judge, AddOptions(fields={"limit": "limit"}), of_one).questions == ()
 
 
 def test_labels_do_not_close_what_the_model_finds_open(tmp_path: Path) -> None:

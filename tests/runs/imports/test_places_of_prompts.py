@@ -337,3 +337,12 @@ def test_a_text_of_rules_beside_system_and_user_belongs_to_the_prompt(tmp_path: 
     filled = path.read_text("utf-8").replace("Text:", "{{rules}}\nText:")
     path.write_text(filled, "utf-8")
     assert len(read_own_prompt(path).messages) == 2
+
+
+def test_messages_may_be_pairs_of_role_and_text(tmp_path: Path) -> None:
+    """As LangChain takes them, in JSON."""
+    ask = "Text: {text}\n\nEnd with: Result: <number from 0 to 100>"
+    path = tmp_path / "evaluator.json"
+    chat = [["system", "You check plain language. Each sentence says one thing."], ["human", ask]]
+    path.write_text(json.dumps({"name": "plain", "prompt": chat}), "utf-8")
+    assert [message.role for message in read_own_prompt(path).messages] == ["system", "user"]

@@ -234,3 +234,49 @@ def test_a_constant_and_its_use_are_one_prompt(tmp_path: Path, text: str) -> Non
     assert prompt is not None
     assert list(prompt.inputs) == ["letter"]
     assert prompt.scale.threshold == 5
+
+
+@pytest.mark.parametrize(
+    ("said", "labels", "threshold"),
+    [
+        ("Score from 1 to 3. Half points are allowed.", ("1", "1.5", "2", "2.5", "3"), "2"),
+        ("Score from 1 to 3 in steps of 0.5. From 2.5 on a letter passes.", ("1", "1.5", "2", "2.5", "3"), "2.5"),
+        ("Gib 1 bis 3 Punkte; halbe Punkte sind erlaubt.", ("1", "1.5", "2", "2.5", "3"), "2"),
+        ("Score from 1 to 3. No half points.", (), ""),
+        ("Score from 1 to 3. Deduct half points for spelling.", (), ""),
+    ],
+)
+def test_half_points_are_grades_where_they_are_allowed(
+    tmp_path: Path, said: str, labels: tuple[str, ...], threshold: str
+) -> None:
+    """A reply of 2.5 is read then, and what passes may be one."""
+    prompt = found(tmp_path, RULES.format(said="") + said).prompt
+    assert prompt is not None
+    assert prompt.scale.labels == labels
+    if labels:
+        assert labels[int(prompt.scale.threshold)] == threshold
+        verdict = read_reply(prompt, Completion(text="It is good.\n2.5"))
+        assert isinstance(verdict, Verdict)
+        assert verdict.score == 3.0
+
+
+def test_a_verdict_between_two_tags_is_read_there(tmp_path: Path) -> None:
+    """Whether or not the tags stand round anything in the prompt."""
+    asks = "Put a number from 1 (bad) to 5 (good) between <mark> and </mark>, digits only."
+    prompt = found(tmp_path, RULES.format(said="") + asks).prompt
+    assert prompt is not None
+    assert prompt.reply_mark == "<mark>...</mark>"
+
+
+def test_constants_that_are_put_together_fill_their_place(tmp_path: Path) -> None:
+    """The rules of a Python file may be joined from others, in a loop or in a sum."""
+    rules = 'KIND = "Kind: the tone is kind to whoever reads it. "\nTRUE = "True: the facts are those of the file."\n'
+    joined = 'RULES = "\\n".join("* " + rule for rule in (KIND, TRUE))\n'
+    prompt = 'JUDGE = """You check a letter.\n\n{rules}\n\nLetter: {letter}\n\nEnd with: Score: <1-5>"""\n'
+    call = "def ask(letter):\n    return send(JUDGE.format(rules=RULES, letter=letter))\n"
+    for made in (joined, "RULES = KIND + TRUE\n"):
+        read = found(tmp_path, rules + made + prompt + call, "judge.py").prompt
+        assert read is not None
+        assert read.inputs == ("letter",)
+        assert "the tone is kind to whoever reads it." in read.criteria
+        assert "the facts are those of the file." in read.criteria
