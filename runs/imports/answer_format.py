@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -12,14 +12,14 @@ from ...judges import OutputScale
 
 
 def reply_clause(
-    scale: OutputScale, *, overrides: bool = True, reason: str = "reason", score: str = "score"
+    scale: OutputScale, *, overrides: bool = True, reasons: Sequence[str] = ("reason",), score: str = "score"
 ) -> tuple[str, Mapping[str, str]]:
     """Return a clause of our own for a scale, and the JSON fields it asks for.
 
     Args:
         scale: What the verdict may be.
         overrides: Whether words before it ask for another form of answer.
-        reason: The field for the reason.
+        reasons: The fields for the reason; texts, each with its own name.
         score: The field for the verdict.
     """
     clauses = _clauses()
@@ -28,9 +28,10 @@ def reply_clause(
     for name, text in {"low": str(scale.low), "high": str(scale.high), "labels": labels}.items():
         value = value.replace(f"<{name}>", text)
     clause = clauses["clause" if overrides else "added"]
-    for name, text in {"value": value, "reason": reason, "score": score}.items():
+    texts = "\n".join(clauses["text"].strip().replace("<reason>", reason) for reason in reasons)
+    for name, text in {"value": value, "texts": texts, "score": score}.items():
         clause = clause.replace(f"<{name}>", text)
-    return clause.strip(), {reason: "text", score: "score"}
+    return clause.strip(), {**dict.fromkeys(reasons, "text"), score: "score"}
 
 
 def own_words() -> Mapping[str, str]:

@@ -220,10 +220,9 @@ def _prompt(
     reply, schema, mark = tail.strip(), dict(answer.reply_schema), answer.reply_mark
     if not answer.told or not re.search(r"\w", text) or (judge.reply_schema and not judge.unreadable):
         assert answer.scale is not None
-        names = {kind: name for name, kind in schema.items()}
-        clause, added = reply_clause(
-            answer.scale, overrides=False, reason=names.get("text", "reason"), score=names.get("score", "score")
-        )
+        texts = [name for name, kind in schema.items() if kind == "text"] or ["reason"]
+        score = next((name for name, kind in schema.items() if kind == "score"), "score")
+        clause, added = reply_clause(answer.scale, overrides=False, reasons=texts, score=score)
         reply, schema, mark = "\n\n".join(part for part in (reply, clause) if part), dict(added), ""
         notes.append("It does not say how to answer: a sentence of Judgewright's at its end does.")
     notes.append("Judgewright adds a notice that fenced text is data, and fences round fields.")

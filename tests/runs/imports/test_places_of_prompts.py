@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges import Completion, InputError, Verdict, read_reply
+from judgewright.judges.response_format import response_format
 from judgewright.judges.scale import parse_label_scale
 from judgewright.runs.imports import AddOptions, read_own_prompt, understand
 
@@ -346,3 +347,25 @@ def test_messages_may_be_pairs_of_role_and_text(tmp_path: Path) -> None:
     chat = [["system", "You check plain language. Each sentence says one thing."], ["human", ask]]
     path.write_text(json.dumps({"name": "plain", "prompt": chat}), "utf-8")
     assert [message.role for message in read_own_prompt(path).messages] == ["system", "user"]
+
+
+def test_all_texts_of_a_schema_beside_the_prompt_are_asked_for(tmp_path: Path) -> None:
+    """Where the prompt does not say how to answer, one sentence names each field, half points as numbers."""
+    schema = "z.object({ good: z.string(), bad: z.string(), score: z.number().min(1).max(3) })"
+    words = (
+        "You check texts.\n\nFacts count more than style.\n\n${text}\n\nScore it from 1 to 3. Half points are allowed."
+    )
+    sends = "const { object } = await generateObject({ schema, prompt: JUDGE });"
+    text = f"const schema = {schema};\nconst JUDGE = `{words}`;\n{sends}\n"
+    path = tmp_path / "judge.ts"
+    path.write_text(text, "utf-8")
+    prompt = understand(read_own_prompt(path), AddOptions()).prompt
+    assert prompt is not None
+    assert list(prompt.reply_schema) == ["good", "bad", "score"]
+    assert all(f'"{name}": ' in prompt.reply for name in prompt.reply_schema)
+    asked = response_format(prompt)
+    assert asked is not None
+    assert asked["json_schema"]["schema"]["properties"]["score"] == {
+        "type": "number",
+        "enum": [1.0, 1.5, 2.0, 2.5, 3.0],
+    }

@@ -368,7 +368,7 @@ def test_where_no_words_of_ours_tell_the_model_says_which_it_is(tmp_path: Path, 
     with pytest.raises(InputError, match=r"ONE .*TWO .*"):
         read_own_prompt(path)
     judges = read_own_prompts(path)
-    reply = {"labels": ["blorp", "frimp"], "form": [], **dict.fromkeys(NAMES, "")}
+    reply = {"places": [], "labels": ["blorp", "frimp"], "form": [], **dict.fromkeys(NAMES, "")}
     reply |= {"first_words": "Blorp letters are about" if last else "", "last_words": last}
     model = Scripted(json.dumps(reply))
     with Client(model) as client:
