@@ -61,7 +61,8 @@ def judge_with_function(
         elif not scale.contains(number):
             detail = f"{number:g} is outside the scale ({scale.describe()})"
         else:
-            scored.append(Verdict(row_id=row.id, score=number, positive=scale.positive(number), parser="function"))
+            grade = scale.written(number)
+            scored.append(Verdict(row_id=row.id, score=grade, positive=scale.positive(grade), parser="function"))
             continue
         scored.append(Unscored(row_id=row.id, reason="parse", detail=detail[:300]))
     answers = tuple(scored)

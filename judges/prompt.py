@@ -130,7 +130,7 @@ class JudgePrompt:
         """What a reply looks like, for `reply_reading.py`."""
         scale, fields = self.scale, self.reply_fields
         before, after = self.mark_sides
-        return {
+        form: ReplyForm = {
             "kind": scale.kind,
             "low": scale.low,
             "high": scale.high,
@@ -143,6 +143,7 @@ class JudgePrompt:
             "before": before,
             "after": after,
         }
+        return {**form, "low_is_good": True} if scale.low_is_good else form
 
     @property
     def states_probability(self) -> bool:
@@ -172,8 +173,11 @@ class JudgePrompt:
             "scale": [self.scale.kind, self.scale.low, self.scale.high, list(self.scale.labels)],
             "anchors": list(self.scale.anchors.items()),
         }
-        if self.reply_mark:  # not seen, but it changes what a reply says
+        # Not seen, but they change what a reply says.
+        if self.reply_mark:
             seen["reply_mark"] = self.reply_mark
+        if self.scale.low_is_good:
+            seen["low_is_good"] = True
         return hashlib.blake2b(orjson.dumps(seen, option=orjson.OPT_SORT_KEYS), digest_size=6).hexdigest()
 
     @property
@@ -235,6 +239,8 @@ class JudgePrompt:
         scale: dict[str, Any] = {"kind": self.scale.kind, "threshold": self.scale.threshold}
         if self.scale.kind == "graded":
             scale |= {"low": self.scale.low, "high": self.scale.high}
+        if self.scale.low_is_good:
+            scale["low_is_good"] = True
         if self.scale.labels:
             scale["labels"] = list(self.scale.labels)
         if self.scale.anchors:
@@ -343,6 +349,7 @@ class _ScaleFile(BaseModel):
     threshold: Annotated[float, Field(allow_inf_nan=False)] | None = None
     labels: tuple[str, ...] = ()
     anchors: dict[str, str] = {}
+    low_is_good: bool = False
 
 
 class _ExampleFile(BaseModel):

@@ -15,7 +15,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 # What follows goes into each Python export.
 MAX_REPLY = 1 << 20
@@ -77,6 +77,8 @@ class ReplyForm(TypedDict):
     """`graded`, `binary`, `probability` or `choice`."""
     low: int
     high: int
+    low_is_good: NotRequired[bool]
+    """Whether a probability is that of the bad, so that the grade is 1 minus it."""
     labels: Sequence[str]
     json: bool
     """Whether the reply is asked for as a JSON object."""
@@ -190,7 +192,14 @@ def on_scale(reading: Reading | None, text: str, form: ReplyForm) -> Reading:
     score, whole = reading.score, form["kind"] != "probability"
     if not form["low"] <= score <= form["high"] or (whole and not score.is_integer()):
         raise Unreadable(f"score {score:g} is outside {form['low']}..{form['high']}")
+    if form.get("low_is_good"):
+        reading.score = turned(score)
     return reading
+
+
+def turned(number: float) -> float:
+    """Return 1 minus a number, to twelve places, so that 1 minus the result is the number again."""
+    return math.floor((1.0 - number) * 1e12 + 0.5) / 1e12
 
 
 def without_thinking(text: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import orjson
 
 from .errors import InputError, PromptError
+from .reply_reading import turned
 
 MOST_LEVELS = 1001
 """The most grades a scale may have; a table of all pairs of grades still fits into memory."""
@@ -36,8 +37,15 @@ class OutputScale:
     """What each grade means, in the words the judge sees."""
     threshold: float = 2.0
     """A grade at or above it counts as positive."""
+    low_is_good: bool = False
+    """Whether replies give the probability of the bad; the grade is 1 minus it, so that a high grade is always good."""
 
     def __post_init__(self) -> None:
+        if self.low_is_good and self.kind != "probability":
+            raise PromptError(
+                f"low_is_good is said of a probability, not of a scale that is {self.kind}",
+                hint="write other labels and grades with the worst first",
+            )
         if self.kind == "graded" and self.labels:
             if len(set(self.labels)) != len(self.labels):
                 raise PromptError(f"a scale of named grades needs different labels, got {list(self.labels)!r}")
@@ -107,11 +115,15 @@ class OutputScale:
             return 0.0 <= grade <= 1.0
         return float(grade).is_integer() and self.low <= grade <= self.high
 
+    def written(self, grade: float) -> float:
+        """Return the number that a reply has for a grade, or the grade for a number of a reply."""
+        return turned(grade) if self.low_is_good else grade
+
     def name(self, grade: float) -> str:
-        """Write a grade: the class of a choice, the name of a grade, else the number."""
+        """Write a grade as a reply has it: the class of a choice, the name of a grade, else the number."""
         if self.kind in ("choice", "graded") and self.labels and self.contains(grade):
             return self.labels[int(grade)]
-        return f"{grade:g}"
+        return f"{self.written(grade):g}"
 
     def describe(self) -> str:
         """Name the scale the way messages do, such as `0..3, positive at 2`."""
@@ -119,6 +131,9 @@ class OutputScale:
             return "one of " + ", ".join(self.labels)
         if self.kind == "binary":
             return "0/1"
+        if self.low_is_good:
+            up_to = f"{self.written(self.threshold):g}"
+            return f"a probability of which low is good, positive up to {up_to}; its grade is 1 minus it"
         if self.kind == "probability":
             return f"a probability, positive at {self.threshold:g}"
         if self.labels:
@@ -140,6 +155,7 @@ def _check_range(low: int, high: int) -> None:
 
 BINARY = OutputScale(kind="binary", threshold=1.0)
 PROBABILITY = OutputScale(kind="probability", threshold=0.5)
+LOW_PROBABILITY = OutputScale(kind="probability", threshold=0.5, low_is_good=True)
 
 
 def infer_label_scale(labels: Iterable[float], judge_scale: OutputScale) -> OutputScale:
@@ -149,13 +165,18 @@ def infer_label_scale(labels: Iterable[float], judge_scale: OutputScale) -> Outp
     scale are its grades; fractions in [0, 1] are probabilities with 0.5 as the threshold.
 
     Raises:
-        InputError: The labels fit none of these.
+        InputError: The labels fit none of these, or are fractions that may be numbers of the judge's or its grades.
     """
     values = {float(v) for v in labels}
     if judge_scale.kind == "choice" and all(judge_scale.contains(v) for v in values):
         return judge_scale
     if values <= {0.0, 1.0}:
         return BINARY
+    if judge_scale.low_is_good and all(judge_scale.contains(v) for v in values):
+        raise InputError(
+            "the judge's numbers are good where they are low, and the labels between 0 and 1 may be such or not",
+            hint="say --label-scale probability where a high label is the good one, low-probability where a low one is",
+        )
     if all(judge_scale.contains(v) for v in values):
         return judge_scale
     if all(0.0 <= v <= 1.0 for v in values):
@@ -170,6 +191,8 @@ def infer_label_scale(labels: Iterable[float], judge_scale: OutputScale) -> Outp
 def parse_label_scale(text: str) -> OutputScale:
     """Read `binary`, `probability`, `0..3` or `1..5@4` (the part after @ is the threshold); `6..1` where 1 is the best.
 
+    `low-probability@0.3` is one of which low is good: a reply of 0.3 or less is positive.
+
     Raises:
         InputError: The text is none of these.
     """
@@ -179,6 +202,8 @@ def parse_label_scale(text: str) -> OutputScale:
             return BINARY
         if body == "probability":
             return OutputScale(kind="probability", threshold=float(threshold or 0.5))
+        if body == "low-probability":
+            return replace(LOW_PROBABILITY, threshold=turned(float(threshold or 0.5)))
         low, _, high = body.partition("..")
         bounds = int(low), int(high)
         if bounds[0] > bounds[1]:
@@ -188,7 +213,9 @@ def parse_label_scale(text: str) -> OutputScale:
         middle = math.ceil((bounds[0] + bounds[1]) / 2)
         return OutputScale(low=bounds[0], high=bounds[1], threshold=float(threshold or middle))
     except ValueError:
-        raise InputError(f"label scale {text!r} is not binary, probability, LOW..HIGH or LOW..HIGH@THRESHOLD") from None
+        raise InputError(
+            f"label scale {text!r} is not binary, probability, low-probability, LOW..HIGH or LOW..HIGH@THRESHOLD"
+        ) from None
 
 
 def split_class_metric(name: str) -> tuple[str, str | None]:

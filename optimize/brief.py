@@ -376,7 +376,8 @@ class _Pages:
     def _grade(self, verdict: Verdict) -> str:
         if self.judged.scale.kind == "choice":
             return self.judged.scale.name(verdict.score)
-        return f"{verdict.score:g} ({'positive' if verdict.positive else 'negative'})"
+        written = self.judged.scale.written(verdict.score)
+        return f"{written:g} ({'positive' if verdict.positive else 'negative'})"
 
     def _people(self, row: Row) -> str:
         label = row.label or 0.0

@@ -48,7 +48,8 @@ def load_rows(
         id: The column of the row's id; `id` where there is one, else the row's number.
         group: The column whose rows stay on one side of a split; `group_id` or `group` where there is one.
         columns: A judge's input to the column that holds it, where the two differ in name.
-        label_scale: `binary`, `probability` or `LOW..HIGH@THRESHOLD`; read from the labels unless given.
+        label_scale: `binary`, `probability`, `low-probability` or `LOW..HIGH@THRESHOLD`; read from the labels unless
+            given.
         limit: How many rows to take at most.
         skip_incomplete: Whether to leave out rows that lack an input instead of refusing all.
         audited: A file with marks of an audit, or with ids and labels: the labels that it corrects count.
@@ -108,7 +109,8 @@ def bench(
             label, and returns a score.
         rows: What `load_rows` returns or takes.
         model: Who is asked: `simulated` (made up, no key), a name, or `NAME@https://host/v1`. Not for a function.
-        scale: The scale of a function's scores, such as `probability` or `0..3@2`; booleans, 0 and 1 need none.
+        scale: The scale of a function's scores, such as `probability`, `low-probability@0.3` where low is good, or
+            `0..3@2`; booleans, 0 and 1 need none.
         by: A column for whose values the judge is measured too.
         budget: Dollars such as `5.00`, or tokens such as `200000tokens`.
         workspace: The folder of the workspace; the nearest one above unless given.

@@ -2,9 +2,9 @@
 
     python benchmarks/exports [TARGET ...] [--judges NAME,...] [--out FILE] [--environments .verify]
 
-Thirteen judges that ship and twelve that are strange are exported, loaded in the tool, and asked about hostile rows and
-with more than forty replies each. The reference is no part of an export: the messages and the request are those that
-Judgewright's own client puts on the wire for the same row, and what each reply says, which score stands for it and
+Thirteen judges that ship and thirteen that are strange are exported, loaded in the tool, and asked about hostile rows
+and with more than forty replies each. The reference is no part of an export: the messages and the request are those
+that Judgewright's own client puts on the wire for the same row, and what each reply says, which score stands for it and
 how it is decided are written down in `replies.py`, `table.py` and `tried.py`. Only the scripts that start a tool are
 those of `export verify`; what they bring back is compared here anew. The line `judgewright` compares our own reading
 with what is written down.

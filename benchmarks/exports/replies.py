@@ -100,6 +100,8 @@ def _object(tried: Tried, value: object) -> dict[str, Any]:
 def _value(tried: Tried, place: int) -> object:
     if tried.words:
         return tried.words[place]
+    if tried.numbers:
+        return tried.numbers[place]
     grade = tried.levels[place]
     return grade if tried.prompt.scale.kind == "probability" else int(grade)
 

@@ -1,4 +1,4 @@
-"""The judges of the table: thirteen that ship, and twelve that are strange in some way."""
+"""The judges of the table: thirteen that ship, and thirteen that are strange in some way."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ class Tried:
     """Every grade, or the most telling ones of a long or endless scale; the lowest first."""
     words: tuple[str, ...] = ()
     """How a reply names each of them; empty for numbers."""
+    numbers: tuple[float, ...] = ()
+    """The number that a reply has for each of them, where that is another."""
 
 
 _AT_LEAST_2 = ("answer_correctness", "answer_relevance", "context_relevance", "groundedness", "groundedness_no_reason")
@@ -50,7 +52,7 @@ def shipped() -> list[Tried]:
 
 
 def strange() -> list[Tried]:
-    """Return twelve judges that a tool may get wrong."""
+    """Return thirteen judges that a tool may get wrong."""
     usual = Registry().get("groundedness")
     numbers = (0.0, 1.0, 2.0, 3.0)
     example = Example(inputs={"source": "{ice} {{source}}\r\n", "statement": "Ice is cold."}, reply="Score: 0")
@@ -144,6 +146,19 @@ def strange() -> list[Tried]:
             positive=calibrated,
             rule=DecisionRule(threshold=0.4, calibration=calibration),
             levels=(0.0, 0.25, 0.7, 0.71, 0.72, 1.0),
+        ),
+        Tried(
+            prompt=replace(
+                probability,
+                name="low_is_good",
+                criteria="Say how likely it is that the paragraph is of no use. A score of 0.3 or less passes.",
+                scale=OutputScale(kind="probability", threshold=0.7, low_is_good=True),
+            ),
+            why="a probability of which low is good",
+            positive=_at_least(0.7),
+            rule=DecisionRule(threshold=0.7),
+            levels=(0.0, 0.3, 0.69, 0.7, 0.71, 1.0),
+            numbers=(1.0, 0.7, 0.31, 0.3, 0.29, 0.0),
         ),
         _tried(
             "choosing",

@@ -171,6 +171,7 @@ def _read_labels(
         aside=(query, document),
         needed={query: "--query-id COLUMN", document: "--document-id COLUMN", sources.label: "--label COLUMN"},
         words=words_of(stated or scale),
+        low_is_good=stated is not None and stated.low_is_good,
     )
     table = read_table(path, roles)
     grades: dict[tuple[str, str], float] = {}

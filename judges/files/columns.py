@@ -15,6 +15,7 @@ from statistics import fmean
 import orjson
 
 from ..errors import DataError
+from ..reply_reading import turned
 from ..rows import SAMPLING_PROBABILITY
 from ..scale import OutputScale
 from .problems import Problems, shorten
@@ -49,6 +50,8 @@ class Roles:
     """Columns the file must have, each with the option that names it otherwise, such as `--label COLUMN`."""
     words: Mapping[str, float] = field(default_factory=lambda: WORDS)
     """Texts that stand for a label."""
+    low_is_good: bool = False
+    """Whether a label between 0 and 1 is good where it is low; its grade is 1 minus it."""
     skip_incomplete: bool = False
     """Whether a row without one of its inputs is left out and counted, not refused."""
     inputs_prefix: str | None = None
@@ -183,6 +186,11 @@ def _grades_of(records: Iterable[Record], roles: Roles) -> set[float]:
 
 
 def _read_label(value: Cell, roles: Roles) -> float | None:
+    grade = _read_number(value, roles)
+    return turned(grade) if roles.low_is_good and grade is not None else grade
+
+
+def _read_number(value: Cell, roles: Roles) -> float | None:
     if not roles.mean_labels or not isinstance(value, str) or not value.startswith("["):
         return read_grade(value, roles.words)
     # A list inside a record stands as its JSON.

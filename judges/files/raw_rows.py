@@ -36,6 +36,8 @@ class RawRoles:
     group: str | None = None
     words: Mapping[str, float] = field(default_factory=lambda: WORDS)
     """Texts that stand for a label."""
+    low_is_good: bool = False
+    """Whether a label between 0 and 1 is good where it is low."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +84,7 @@ def read_raw_rows(
             group_defaults=("group_id", "group"),
             needed=needed,
             words=roles.words,
+            low_is_good=roles.low_is_good,
             drawn=drawn,
         ),
     )

@@ -77,6 +77,7 @@ def load_dataset(
         group_defaults=GROUP_COLUMNS,
         needed=needed,
         words=words_of(label_scale or scale),
+        low_is_good=label_scale is not None and label_scale.low_is_good,
         skip_incomplete=skip_incomplete,
         drawn=drawn,
     )
@@ -140,7 +141,10 @@ def _check_labels(table: Table, column: str, scale: OutputScale, hint: str | Non
     problems = Problems(table.path, unit_of(table.path))
     for draft in table.drafts:
         if draft.label is not None and not scale.contains(draft.label):
-            problems.add(draft.at, f"field {column!r}: {draft.label:g} is outside the scale ({scale.describe()})")
+            problems.add(
+                draft.at,
+                f"field {column!r}: {scale.written(draft.label):g} is outside the scale ({scale.describe()})",
+            )
     problems.check(hint=hint)
 
 
@@ -153,6 +157,8 @@ def _label_notes(table: Table, labels: OutputScale, scale: OutputScale | None) -
         notes.append(f"{missing:,} of {len(table.drafts):,} rows have no label")
     if values and scale is not None and labels != scale:
         notes.append(f"labels were read as {labels.describe()}, while the judge grades {scale.describe()}")
+    if values and scale is not None and scale.low_is_good:
+        notes.append("a label of 1 is taken for the good one; --label-scale low-probability says that 0 is")
     sides = {labels.positive(value) for value in values}
     if len(sides) == 1:
         side = "positive" if sides.pop() else "negative"

@@ -122,7 +122,16 @@ def infer_scales(
 
 
 def state_scales(scale: OutputScale, cuts: Cuts) -> tuple[OutputScale, OutputScale]:
-    """Return one stated scale for people and judge, each with its own threshold where one is given."""
+    """Return one stated scale for people and judge, each with its own threshold where one is given.
+
+    Raises:
+        InputError: Low numbers are good on it; files of verdicts hold grades, of which high ones are.
+    """
+    if scale.low_is_good:
+        raise InputError(
+            "a file of verdicts holds grades, of which a high one is good",
+            hint="write 1 minus each number, and --scale probability",
+        )
     if scale.kind == "binary":
         return scale, scale
     people = scale if cuts.label is None else replace(scale, threshold=cuts.label)

@@ -85,7 +85,7 @@ class Judge:
                 level, shares = int(position >= 0.5), (1.0 - position, position)
         return Opinion(
             level=level,
-            score=scale.levels[level] if scale.levels else f"{round(position, 2):g}",
+            score=scale.levels[level] if scale.levels else f"{round(_turned(position, scale), 2):g}",
             position=position,
             confidence=confidence,
             shares=shares,
@@ -149,13 +149,18 @@ def position_of(score: str, scale: Scale) -> float | None:
     """Return where a written grade stands on the scale, in the middle of its level; None where it is not on it."""
     if not scale.levels:
         try:
-            return min(1.0, max(0.0, float(score)))
+            return _turned(min(1.0, max(0.0, float(score))), scale)
         except ValueError:
             return None
     for i, level in enumerate(scale.levels):
         if level.lower() == score.lower():
             return (i + 0.5) / len(scale.levels)
     return None
+
+
+def _turned(share: float, scale: Scale) -> float:
+    """Return the probability to write for a position on the scale, or the position for a probability."""
+    return 1.0 - share if scale.low_is_good else share
 
 
 def _position(latent: float, cuts: tuple[float, float, float]) -> float:

@@ -26,6 +26,12 @@ _RANGE = re.compile(
 _BINARY = re.compile(r"(?i)\b(?:0 or 1|1 or 0|0/1|1/0)\b")
 _YES_NO = re.compile(r"(?i)\byes[\"']?\s*(?:or|/)\s*[\"']?no\b|\bno[\"']?\s*(?:or|/)\s*[\"']?yes\b")
 _PROBABILITY = re.compile(r"(?i)\b(?:score|grade|answer|verdict)\b\W.{0,60}\bprobability\b|\bscore\b.{0,30}\b0\.0\b")
+_FAULT = r"(?:hallucinat|toxic|harm|risk|unsupported|invent|made[ -]up|fabricat|contradict)\w*"
+_LOW_IS_GOOD = re.compile(
+    r"(?i)\blow(?:er)? (?:is|are) (?:the )?(?:good|better|best)\b|\b0(?:\.0+)? is (?:the )?(?:good|best)\b"
+    rf"|\b1(?:\.0+)?(?: is| means| =|:)\W(?:\w+\W+){{0,3}}?{_FAULT}"
+    rf"|\bprobability (?:that|of)\W(?:\w+\W+){{0,8}}?{_FAULT}"
+)
 _LABEL = re.compile(
     r"(?i)\b(criterion|criteria|supporting evidence|evidence|quote|reason(?:ing)?|rationale|explanation|score|grade|"
     r"rating|verdict|answer|label|relevance|confidence)\b[\"'*]*[ \t]*:"
@@ -41,6 +47,8 @@ class Scale:
     anchors: Mapping[str, str]
     ordered: bool = True
     """Whether the levels are grades; otherwise they are labels to choose from."""
+    low_is_good: bool = False
+    """Whether a probability is that of the bad, by the prompt's words."""
     plain: bool = False
     """Whether these are two labels of which neither reads as a no: a choice, where one text is routed."""
 
@@ -246,7 +254,7 @@ def _scale(section: str, text: str, schema: Mapping[str, Mapping[str, Any]] | No
     if score.get("type") in ("integer", "number") and "maximum" in score:
         low, high = int(score.get("minimum", 0)), int(score["maximum"])
         if score["type"] == "number" and (low, high) == (0, 1):
-            return Scale(levels=(), anchors=anchors)
+            return Scale(levels=(), anchors=anchors, low_is_good=_LOW_IS_GOOD.search(text) is not None)
         return Scale(levels=_grades(low, high), anchors=anchors)
     if len(anchors) > 1:
         return _labelled(list(anchors), anchors)
@@ -256,7 +264,7 @@ def _scale(section: str, text: str, schema: Mapping[str, Mapping[str, Any]] | No
             ends = int(low), int(high)
             break
     if _PROBABILITY.search(text) or (score.get("type") == "number" and ends in (None, (0, 1))):
-        return Scale(levels=(), anchors={})
+        return Scale(levels=(), anchors={}, low_is_good=_LOW_IS_GOOD.search(text) is not None)
     if ends:
         return Scale(levels=_grades(*ends), anchors={})
     if _YES_NO.search(text):

@@ -107,7 +107,7 @@ def fields_of(prompt: JudgePrompt, grade: float, rationale: str, confidence: flo
     if len(lines) != len(texts) or not all(map(str.strip, lines)):
         lines = [PEOPLE] * len(texts)
     scale = prompt.scale
-    score: object = grade if scale.kind == "probability" else int(grade)
+    score: object = scale.written(grade) if scale.kind == "probability" else int(grade)
     if scale.labels and scale.kind != "probability":
         score = scale.labels[int(grade)]
     if not prompt.reply_schema:

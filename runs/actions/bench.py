@@ -282,13 +282,19 @@ def rows_for_function(source: RowSource, reading: Mapping[str, Any], registry: R
     Raises:
         DataError: The rows cannot be read, or none has a label.
     """
-    roles = RawRoles(inputs=reading["columns"], label=reading["label"], id=reading["id"], group=reading["group"])
+    stated = parse_label_scale(reading["label_scale"]) if reading["label_scale"] else None
+    roles = RawRoles(
+        inputs=reading["columns"],
+        label=reading["label"],
+        id=reading["id"],
+        group=reading["group"],
+        low_is_good=stated is not None and stated.low_is_good,
+    )
     raw = read_raw_rows(source, roles, judges=judge_inputs(registry))
     rows = raw.rows[: reading["limit"]]
     if all(row.label is None for row in rows):
         raise DataError(f"{source}: no row has a label in column {reading['label'] or 'label'!r}")
-    stated = reading["label_scale"]
-    labels = infer_raw_scale(raw.rows) if stated is None else parse_label_scale(stated)
+    labels = infer_raw_scale(raw.rows) if stated is None else stated
     dataset = Dataset.of(rows, labels=labels, name=name_of(source), notes=raw.notes)
     audited = reading.get("audited")
     return dataset if audited is None else with_audited_labels(dataset, audited, complete=reading["limit"] is None)

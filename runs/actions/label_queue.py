@@ -266,7 +266,7 @@ def with_meanings(labels: OutputScale, *judges: OutputScale) -> OutputScale:
 def _least_yes(scale: OutputScale) -> str:
     """Say which grades count as a yes; empty where grades are yes and no themselves."""
     if scale.kind == "probability":
-        return f"a probability of {scale.threshold:g} or more"
+        return f"a probability of {scale.name(scale.threshold)} or {'less' if scale.low_is_good else 'more'}"
     least = next((grade for grade in scale.levels if scale.positive(grade)), None)
     if scale.kind != "graded" or least is None:
         return ""

@@ -123,14 +123,21 @@ def split(file: Path, options: SplitOptions, workspace: Workspace, as_json: bool
 
     The workspace keeps which part each group is in: no seed and no --split makes a fresh holdout of the same rows.
     """
+    scale = parse_label_scale(options.label_scale) if options.label_scale else None
     done = split_file(
         workspace,
         file,
         options.out,
-        roles=RawRoles(inputs=options.columns, label=options.label, id=options.id_, group=options.group),
+        roles=RawRoles(
+            inputs=options.columns,
+            label=options.label,
+            id=options.id_,
+            group=options.group,
+            low_is_good=scale is not None and scale.low_is_good,
+        ),
         shares=options.shares,
         seed=options.seed,
-        scale=parse_label_scale(options.label_scale) if options.label_scale else None,
+        scale=scale,
     )
     if as_json:
         say_json(asdict(done) | {"folder": str(options.out)})

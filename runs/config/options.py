@@ -11,7 +11,9 @@ from typing import Any, Literal
 from ...optimize.options import ClaimOptions, ConfidenceOptions, GateOptions, SearchOptions, described, option
 
 PROPOSERS = ("textgrad", "rewrite", "fewshot", "gepa", "mipro", "guidelines", "human")
-LABEL_SCALE = "Scale of the labels: binary, probability, or LOW..HIGH@THRESHOLD [default: read from them]."
+LABEL_SCALE = (
+    "Scale of the labels: binary, probability, low-probability, or LOW..HIGH@THRESHOLD [default: read from them]."
+)
 MODEL = "simulated (made up, no key), NAME (see `judgewright models`), or NAME@https://host/v1."
 
 TARGET = "The metric to improve; overrides what the objective says."

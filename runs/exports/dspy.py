@@ -202,6 +202,8 @@ def _module(context: ExportContext) -> str:
     grade = f'float(prediction["{score}"])'
     if prompt.scale.labels:
         grade = f'float({literal(prompt.scale.labels)}.index(prediction["{score}"]))'
+    if prompt.scale.low_is_good:
+        grade = f"turned({grade})"
     return fill_module(
         _MODULE,
         context,
@@ -290,6 +292,8 @@ def _kind(scale: OutputScale) -> tuple[str, str, str]:
     if scale.labels:
         labels = literal(scale.labels)
         return f"Literal[{labels[1:-1]}]", f"{labels}[int(grade)]", "the label"
+    if scale.low_is_good:  # as it stands in a reply: DSPy makes demonstrations of predictions
+        return "float", "turned(grade)", "the judge's own number, of which low is good"
     return {
         "graded": ("int", "int(grade)", "the grade"),
         "binary": ("bool", "bool(grade)", "True or False"),

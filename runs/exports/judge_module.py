@@ -62,6 +62,7 @@ _READER = """
 # How a reply is read, word for word as Judgewright reads it; the same in every export.
 
 """
+_RAW_SCORES = "Scores are the judge's raw probabilities."
 _IMPORTS = """\
 import hashlib
 import json
@@ -69,7 +70,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 """
 """What the parts need that all modules share."""
 
@@ -86,6 +87,8 @@ def fill_module(template: Template, context: ExportContext, **parts: str) -> str
     decision = f"Positive at {context.raw_threshold:.6g} or above on the scale from {scale.low} to {scale.high}"
     if scale.kind == "graded" and scale.labels:
         decision = f"Grades are places in {', '.join(scale.labels)}; positive at {context.raw_threshold:.6g} or above"
+    if scale.low_is_good:
+        decision = f"Grades are 1 minus the number of a reply; positive at {context.raw_threshold:.6g} or above"
     if scale.kind == "choice":
         decision = f"One of {', '.join(scale.labels)}"
     text = template.substitute(
@@ -146,12 +149,13 @@ def example_row(names: Sequence[str]) -> str:
 
 def module_differences(context: ExportContext) -> tuple[str, ...]:
     """Say how a calibrated rule arrives in a module."""
-    rule = context.rule
+    rule, low = context.rule, context.prompt.scale.low_is_good
     if rule.calibration is None:
         return ()
     if context.prompt.scale.kind != "probability":
         return ("The calibration of the rule concerns the stated confidence, which the module does not use.",)
+    scores, raw = ("Grades are not calibrated.", "grade") if low else (_RAW_SCORES, "probability")
     return (
-        f"Scores are the judge's raw probabilities. THRESHOLD is {context.raw_threshold:.6g}, the raw probability "
+        f"{scores} THRESHOLD is {context.raw_threshold:.6g}, the raw {raw} "
         f"from which the calibrated one reaches {rule.threshold:g}, so `positive` decides as the rule does.",
     )

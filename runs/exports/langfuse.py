@@ -25,6 +25,7 @@ _EVALUATOR_DIFFERENCE = (
     "was checked against the API's schema, not run."
 )
 
+_NOT_TURNED = "The evaluator's score is the judge's own number: low ones are good there."
 _MODULE = Template('''\
 """$origin
 
@@ -101,13 +102,14 @@ def write(context: ExportContext) -> ExportedFiles:
     if any(isinstance(part, str) and _REFERENCE in part for part in parts):
         raise Refused(f"the prompt's own text holds {_REFERENCE!r}, where Langfuse puts another prompt")
     messages = chat_messages(template_messages(prompt), double_brace)
+    not_turned = (_NOT_TURNED,) if prompt.scale.low_is_good else ()
     return ExportedFiles(
         files={
             prompt_file: json_text(_prompt(context, messages)),
             f"{module}.py": module_text,
             evaluator_file: json_text(_evaluator(prompt, messages)),
         },
-        differences=(_EVALUATOR_DIFFERENCE, *module_differences(context)),
+        differences=(_EVALUATOR_DIFFERENCE, *not_turned, *module_differences(context)),
         scores=ScoreMap.of_grades(context, _HOW_SCORED),
         usage=(
             f"from langfuse import Langfuse\nfrom openai import OpenAI\nfrom {module} import push, read_completion\n"
@@ -124,6 +126,9 @@ def write(context: ExportContext) -> ExportedFiles:
 def _prompt(context: ExportContext, messages: list[dict[str, str]]) -> dict[str, Any]:  # Any: JSON
     """The body of `POST /api/public/v2/prompts`; without labels, so that it replaces nothing."""
     prompt, scale = context.prompt, context.prompt.scale
+    told: dict[str, Any] = {"kind": scale.kind, "low": scale.low, "high": scale.high, "labels": list(scale.labels)}
+    if scale.low_is_good:
+        told["low_is_good"] = True
     return {
         "type": "chat",
         "name": prompt.name,
@@ -135,7 +140,7 @@ def _prompt(context: ExportContext, messages: list[dict[str, str]]) -> dict[str,
             "judgewright": {
                 "version": prompt.version,
                 "origin": context.origin,
-                "scale": {"kind": scale.kind, "low": scale.low, "high": scale.high, "labels": list(scale.labels)},
+                "scale": told,
                 "threshold": context.raw_threshold,
                 "rule": context.rule.to_json(),
             },

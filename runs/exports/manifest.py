@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from ...judges import DecisionRule, InputError, JudgePrompt, load_prompt
-from .target import ExportContext, ExportedFiles, Target
+from .target import LOW_IS_GOOD, ExportContext, ExportedFiles, Target
 from .template_parts import FENCE_DIFFERENCE
 
 SCHEMA = 1
@@ -48,9 +48,12 @@ def build_manifest(context: ExportContext, target: Target, exported: ExportedFil
     differences = list(exported.differences)
     if not exported.own_fences:
         differences.append(FENCE_DIFFERENCE)
+    if prompt.scale.low_is_good:
+        differences.append(LOW_IS_GOOD)
     if rule.calibration is not None and not exported.calibrated:
+        calibrated = "one minus the judge's number" if prompt.scale.low_is_good else "the judge's probability"
         differences.append(
-            f"The decision rule {rule.version} calibrates the judge's probability before the threshold; the tool does "
+            f"The decision rule {rule.version} calibrates {calibrated} before the threshold; the tool does "
             "not: apply the calibration that stands in the manifest."
         )
     return {

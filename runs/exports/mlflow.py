@@ -148,7 +148,7 @@ def write(context: ExportContext) -> ExportedFiles:
         files={f"{module}.py": _module(context), REGISTRY: _registry_entry(context, messages)},
         own_fences=True,
         differences=tuple(differences),
-        scores=ScoreMap.of_grades(context, _HOW_SCORED[prompt.scale.kind]),
+        scores=ScoreMap.of_grades(context, _TURNED if prompt.scale.low_is_good else _HOW_SCORED[prompt.scale.kind]),
         usage=f"import mlflow\nimport {module}\n"
         f'judge = {module}.make_scorer("openai:/{context.model}")\n'
         f"mlflow.genai.evaluate(data=[{_example_row(prompt)}], scorers=[judge])",
@@ -161,6 +161,7 @@ _HOW_SCORED = {
     "binary": "The feedback's value is True for the positive label and False for the other, counted as 1 and 0.",
     "choice": "The feedback's value is the label; the number is its place in the judge's list.",
 }
+_TURNED = "The feedback's value is one minus the judge's own number, of which low is good."
 
 
 def _example_row(prompt: JudgePrompt) -> str:
@@ -183,6 +184,8 @@ def _module(context: ExportContext) -> str:
             "probability": ("the probability", "grade"),
             "binary": ("True or False", "bool(grade)"),
         }[scale.kind]
+        if scale.low_is_good:
+            what = "1 minus the judge's number, of which low is good"
         value_of = _POSITIVE.format(what=what, value=value)
         passing = ", pass_if=positive"
     return fill_module(

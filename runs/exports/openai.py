@@ -7,7 +7,7 @@ from typing import Any
 
 from ...judges import OutputScale
 from .source_text import json_text
-from .target import ExportContext, ExportedFiles, Target
+from .target import ExportContext, ExportedFiles, Refused, Target
 from .template_parts import template_messages
 from .template_syntaxes import chat_messages, double_brace
 
@@ -25,8 +25,18 @@ _DIFFERENCES = (
 
 
 def write(context: ExportContext) -> ExportedFiles:
-    """Write the grader, and an eval that uses it with the decision's threshold."""
+    """Write the grader, and an eval that uses it with the decision's threshold.
+
+    Raises:
+        Refused: Low numbers of the judge are good; a grader takes a high one for good, and cannot turn them.
+    """
     prompt = context.prompt
+    if prompt.scale.low_is_good:
+        raise Refused(
+            f"OpenAI's graders take the number of {prompt.name!r} as it stands and pass high ones, and its low ones "
+            "are good",
+            hint="export it as python, which reads its replies itself",
+        )
     grader_file, eval_file = f"{prompt.name}.grader.json", f"{prompt.name}.eval.json"
     grader = _grader(context)
     criterion = dict(grader)

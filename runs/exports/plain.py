@@ -32,6 +32,7 @@ def _yaml(context: ExportContext) -> ExportedFiles:
 
 def _json(context: ExportContext) -> ExportedFiles:
     prompt, scale = context.prompt, context.prompt.scale
+    turned = {"low_is_good": True} if scale.low_is_good else {}
     body = {
         "schema_version": 1,
         "name": prompt.name,
@@ -46,6 +47,7 @@ def _json(context: ExportContext) -> ExportedFiles:
             "high": scale.high,
             "labels": list(scale.labels),
             "anchors": dict(scale.anchors),
+            **turned,
         },
         "messages": _open_messages(context),
         "request": context.request,
@@ -97,7 +99,10 @@ def _markdown(context: ExportContext) -> ExportedFiles:
         fence = "`" * max(3, longest + 1)
         sections.append(f"## {message.role.capitalize()}\n\n{fence}text\n{text}\n{fence}")
     scale = comment_text(prompt.scale.describe()).replace("`", "'")
-    sections.append(f"## Decision\n\nPositive at {context.rule.threshold:g} or above on the scale `{scale}`.")
+    at = f"where 1 minus the number is {context.rule.threshold:g}"
+    if not prompt.scale.low_is_good:
+        at = f"at {context.rule.threshold:g}"
+    sections.append(f"## Decision\n\nPositive {at} or above on the scale `{scale}`.")
     name = _name(context, "md")
     return ExportedFiles(
         files={name: "\n\n".join(sections) + "\n"}, exact=False, carries=(), calibrated=False, usage=f"less {name}"

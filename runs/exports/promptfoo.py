@@ -53,7 +53,8 @@ def write(context: ExportContext) -> ExportedFiles:
     scores = ScoreMap.of_shares(context, _how_scored(prompt.scale))
     differences, rule = _DIFFERENCES, context.rule
     if rule.calibration is not None and prompt.scale.kind == "probability":
-        sentence = f"The threshold is the raw probability from which the calibrated one reaches {rule.threshold:g}."
+        raw = "grade" if prompt.scale.low_is_good else "probability"
+        sentence = f"The threshold is the raw {raw} from which the calibrated one reaches {rule.threshold:g}."
         differences = (*differences, sentence)
     return ExportedFiles(
         files={
@@ -112,6 +113,8 @@ def _config(context: ExportContext, scores: ScoreMap, rubric: str, grader: str) 
 
 
 def _how_scored(scale: OutputScale) -> str:
+    if scale.low_is_good:
+        return "The score is one minus the judge's own number, of which low is good."
     if scale.kind == "probability":
         return "The score is the judge's own probability."
     if scale.kind == "graded":

@@ -81,7 +81,7 @@ def _fields(judge: JudgePrompt, grade: float) -> dict[str, object]:
 
 def _value(judge: JudgePrompt, grade: float) -> object:
     if judge.scale.kind == "probability":
-        return grade
+        return judge.scale.written(grade)
     return judge.scale.labels[int(grade)] if judge.scale.labels else int(grade)
 
 

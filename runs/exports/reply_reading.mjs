@@ -103,8 +103,11 @@ export function readText(whole, asked) {
   if (!(form.low <= score && score <= form.high) || (form.kind !== 'probability' && !Number.isInteger(score))) {
     throw new Unreadable(`score ${score} is outside ${form.low}..${form.high}`);
   }
-  return reading;
+  return form.low_is_good ? { ...reading, score: turned(score) } : reading;
 }
+
+/** 1 minus a number, to twelve places, so that 1 minus the result is the number again. */
+const turned = (number) => Math.floor((1 - number) * 1e12 + 0.5) / 1e12;
 
 /** A form in prose with a field named as its mark, where an object is all of the reply. */
 function withMarkedField(text, form) {

@@ -11,6 +11,9 @@ from typing import Any, Literal
 from ...judges import DecisionRule, InputError, JudgePrompt, JudgeSettings, OutputScale, Row, judge_request
 from ...judges.models import ModelSettings
 
+LOW_IS_GOOD = "The judge's own number is good where it is low: grades and thresholds here are one minus it."
+"""What every export of such a judge says."""
+
 
 class Refused(InputError):
     """A judge cannot be written for a tool without becoming another judge; the message says why."""

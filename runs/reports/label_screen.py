@@ -70,6 +70,8 @@ class AnswerKeys:
                 f"{level:g} {scale.anchors[f'{level:g}']}" for level in scale.levels if f"{level:g}" in scale.anchors
             ]
             return named or [f"{scale.low} (least) to {scale.high} (most)"]
+        if scale.low_is_good:
+            return ["a number from 0 (worst) to 1 (best), then Enter"]
         return ["a number from 0 to 1, then Enter"]
 
     def question(self) -> str:

@@ -52,6 +52,12 @@ PERCENTAGES = [
         reply_schema={"risk": "score"},
     ),
 ]
+LOW = OutputScale(kind="probability", threshold=0.7, low_is_good=True)
+LOW_JUDGES = [
+    replace(Registry().get("diras_probability"), scale=LOW),
+    in_prose(LOW),
+    in_prose(LOW, "Risk: ..."),
+]
 JUDGES = [
     *map(Registry().get, ("groundedness", "answerability", "routing", "diras_probability")),
     in_prose(OutputScale()),
@@ -82,6 +88,7 @@ JUDGES = [
         scale=OutputScale(kind="graded", labels=("0", "0.5", "1"), threshold=1.0),
         reply_schema={"score": "score"},
     ),
+    *LOW_JUDGES,
 ]
 
 
@@ -217,6 +224,39 @@ def test_points_in_chinese_arrows_and_objects_named_as_the_mark(tmp_path: Path) 
     assert [ours(*case) for case in forms] == wanted
     assert [exported(*case, modules) for case in forms] == wanted
     assert in_javascript(forms, tmp_path) == wanted
+
+
+def test_of_a_probability_of_which_low_is_good_all_readers_give_one_minus_it(tmp_path: Path) -> None:
+    """To the last bit, with the threshold, and without turning what is not on the scale onto it."""
+    chance = random.Random(11)
+    numbers = [0.0, 0.3, 0.30000000000000004, 0.7, 0.9, 1.0, 0.1 + 0.2, *(chance.random() for _ in range(300))]
+    numbers += [chance.randrange(10**k + 1) / 10**k for k in range(1, 13) for _ in range(20)]
+    json_judge = LOW_JUDGES[0]
+    cases = [(json_judge, FormOfReply(name="", content=json.dumps({"score": number}))) for number in numbers]
+    wanted: list[float | None] = [json_judge.scale.written(number) for number in numbers]
+    assert wanted[:6] == [1.0, 0.7, 0.7, 0.3, 0.1, 0.0]
+    grades = [n / 1000 for n in range(1001)]
+    for judge in LOW_JUDGES:
+        cases += [(judge, FormOfReply(name="", content=write_verdict(judge, grade))) for grade in grades]
+        wanted += grades
+    for outside in ("-0.1", "1.1", "2"):
+        cases += [(judge, FormOfReply(name="", content=f"Score: {outside}")) for judge in LOW_JUDGES]
+        wanted += [None] * len(LOW_JUDGES)
+    modules: dict[str, dict] = {}
+    assert [ours(*case) for case in cases] == wanted
+    assert [exported(*case, modules) for case in cases] == wanted
+    assert in_javascript(cases, tmp_path) == wanted
+    context = ExportContext(prompt=json_judge, rule=json_judge.rule, provenance={})
+    sides = [our_outcome(context, form).positive for judge, form in cases[:3] if judge is json_judge]
+    assert sides == [True, True, True]
+
+
+def test_a_form_without_the_field_is_read_as_it_was(tmp_path: Path) -> None:
+    """Exports that were written before there was one."""
+    judge = replace(LOW_JUDGES[0], scale=replace(LOW, low_is_good=False))
+    assert "low_is_good" not in judge.reply_form
+    case = (judge, FormOfReply(name="", content='{"score": 0.3}'))
+    assert [ours(*case), exported(*case, {}), *in_javascript([case], tmp_path)] == [0.3] * 3
 
 
 PIECES = (
