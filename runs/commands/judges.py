@@ -167,7 +167,10 @@ def tag(judge: str, label: str, remove: bool, workspace: Workspace, as_json: boo
     metavar="THEIRS=TEXT",
     help="The text that stands for a field of theirs in every row; =@FILE reads it, = leaves the field empty.",
 )
-@click.option("--scale", help="LOW..HIGH@THRESHOLD, binary or probability [default: as the tool says].")
+@click.option(
+    "--scale",
+    help="LOW..HIGH@THRESHOLD, binary, probability, or low-probability where low is good [default: as the tool says].",
+)
 @click.option("--out", type=OutFile(), help="Write the judge as YAML [default: keep it in the workspace].")
 @reads_workspace
 @json_option

@@ -48,13 +48,14 @@ Look only:  judgewright judges add judge.txt --check
 @click.option("--choice", is_flag=True, help="The labels have no order.", cls=GroupedOption, group="Judging")
 @click.option(
     "--scale",
-    help="LOW..HIGH@THRESHOLD, binary or probability; 6..1 where 1 is the best [default: as the words say].",
+    help="LOW..HIGH@THRESHOLD, binary or probability; 6..1 where 1 is the best, low-probability@0.3 where low is good "
+    "and 0.3 still passes [default: as the words say].",
     cls=GroupedOption,
     group="Judging",
 )
 @click.option(
     "--threshold",
-    help="The grade or label from which a row is positive [default: the middle; above it, of labels].",
+    help="The worst grade or label of a reply with which a row is positive [default: the middle; above it, of labels].",
     cls=GroupedOption,
     group="Judging",
 )

@@ -43,7 +43,12 @@ Grades:   judgewright judges new tone "How friendly a reply is." --examples rows
     cls=GroupedOption,
     group="Judging",
 )
-@click.option("--scale", help="LOW..HIGH@THRESHOLD, binary or probability.", cls=GroupedOption, group="Judging")
+@click.option(
+    "--scale",
+    help="LOW..HIGH@THRESHOLD, binary, probability, or low-probability where low is good.",
+    cls=GroupedOption,
+    group="Judging",
+)
 @click.option("--out", type=OutFile(), help="Write the judge as YAML [default: keep it in the workspace].")
 @options_of(models=ModelOptions)
 @writes_workspace

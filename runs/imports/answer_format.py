@@ -23,7 +23,8 @@ def reply_clause(
         score: The field for the verdict.
     """
     clauses = _clauses()
-    value = clauses["values"]["choice" if scale.labels else scale.kind]
+    kind = "low_probability" if scale.low_is_good else scale.kind
+    value = clauses["values"]["choice" if scale.labels else kind]
     labels = ", ".join(f'"{label}"' for label in scale.labels or ("no", "yes"))
     for name, text in {"low": str(scale.low), "high": str(scale.high), "labels": labels}.items():
         value = value.replace(f"<{name}>", text)

@@ -142,7 +142,15 @@ def _by_side(compared: Sequence[Compared]) -> list[Compared]:
     return [one for one in compared if not one.labels] + joined
 
 
+def probability_from(number: float, scale: OutputScale) -> float | None:
+    """Return the grade for a probability from which a row passes; None where all rows would, or it is none."""
+    grade = scale.written(number)
+    return grade if scale.contains(grade) and grade > 0.0 else None
+
+
 def _grades(scale: OutputScale) -> list[float]:
+    if scale.kind == "probability":
+        return [1.0, 0.0] if scale.low_is_good else [0.0, 1.0]
     if not scale.labels:
         return list(scale.levels)
     plain = all(re.fullmatch(r"-?[0-9.]+", label) for label in scale.labels)
@@ -152,7 +160,7 @@ def _grades(scale: OutputScale) -> list[float]:
 def _place(number: float, scale: OutputScale, step: int = 0) -> float | None:
     """Return the grade for a number, so many steps better; None where it is none of the scale's."""
     if scale.kind == "probability":
-        return number if 0.0 < number <= 1.0 and not step else None
+        return None if step else probability_from(number, scale)
     grades = _grades(scale)
     if number not in grades or grades.index(number) + step >= len(grades):
         return None

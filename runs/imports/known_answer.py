@@ -121,7 +121,7 @@ def with_threshold(scale: OutputScale, options: AddOptions) -> OutputScale:
     if options.threshold in scale.labels:
         return replace(scale, threshold=float(scale.labels.index(options.threshold)))
     try:
-        return replace(scale, threshold=float(options.threshold))
+        return replace(scale, threshold=scale.written(float(options.threshold)))
     except ValueError:
         known = ", ".join(scale.labels) or f"a number from {scale.low} to {scale.high}"
         raise InputError(f"the threshold {options.threshold!r} is not on the scale", hint=known) from None

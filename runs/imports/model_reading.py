@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from ...judges import InputError, JudgeSettings, OutputScale, Unfilled, ask_instruction, load_instruction
 from ...judges.models import Client
 from ...judges.reply_reading import WORDS_FOR_ONE, WORDS_FOR_ZERO
-from ...judges.scale import parse_label_scale
+from ...judges.scale import LOW_PROBABILITY, parse_label_scale
 from .criteria import rules_within
 from .foreign_judge import AddOptions, ForeignJudge
 from .known_answer import ask_for_threshold, schema_beside, with_threshold
@@ -18,6 +18,7 @@ from .stated_answer import Question, named_scale
 from .understand import Understood, criteria_between, understand
 from .which_judge import text_of, the_one
 
+_DECIMAL_ENDS = {"0.0..1.0": "probability", "1.0..0.0": "low-probability"}
 _TEXTS = ("unordered", "scale", "threshold", "verdict", "first_words", "last_words", "open")
 
 
@@ -103,7 +104,8 @@ def check_reading(
     unfounded = [words for words in quoted if words and not stands[words]]
     scale = None
     try:
-        scale = parse_label_scale(said["scale"]) if said["scale"] and not labels else None
+        spelled = _DECIMAL_ENDS.get(said["scale"].replace(" ", ""), said["scale"])
+        scale = parse_label_scale(spelled) if spelled and not labels else None
     except InputError:
         unfounded.append(said["scale"])
     if any(number not in text for number in re.findall(r"\d+", said["scale"])):
@@ -198,13 +200,18 @@ def _answers(found: Understood, options: AddOptions, reading: ModelReading) -> A
         if scale is not None and scale.kind == "binary" and not scale.labels and _plain(reading.labels):
             return None
         taken, read = replace(options, labels=reading.labels), named_scale(reading.labels)
-    elif (read := reading.scale) is not None and (scale is None or _differ(scale, read)):
-        if read.kind == "probability" and any(question.of_ends for question in found.questions):
-            return None  # which end is good cannot be said of it, so a person has to
+    elif (read := _between(reading.scale, found)) is not None and (scale is None or _differ(scale, read)):
         taken = replace(options, scale=read, threshold_open=True)
     else:
         return None
     return taken if taken.threshold is not None else replace(taken, threshold=_on_scale(reading.threshold, read))
+
+
+def _between(read: OutputScale | None, found: Understood) -> OutputScale | None:
+    """Return the scale that a model reads; of 1..0 all that lies between, where the words say that it does."""
+    of_ends = any(question.of_ends for question in found.questions)
+    probable = found.scale.kind == "probability" if found.scale else of_ends
+    return LOW_PROBABILITY if read and read.labels == ("1", "0") and probable else read
 
 
 def _verdict(found: Understood, options: AddOptions, reading: ModelReading) -> AddOptions | None:
@@ -236,7 +243,7 @@ def _on_scale(words: str, scale: OutputScale) -> str | None:
     else:
         numbers = (number.replace(",", ".") for number in re.findall(r"\d+(?:[.,]\d+)?", words))
         placed = [number for number in numbers if scale.contains(float(number))]
-        worst = str(scale.low)
+        worst, _ = _ends(scale)
     return placed[0] if len(placed) == 1 and placed[0] != worst else None
 
 
@@ -257,8 +264,8 @@ def _answer_of(found: Understood) -> str:
     scale = found.scale
     if scale is None or found.questions:
         return ""
-    passing = scale.labels[int(scale.threshold)] if scale.labels else f"{scale.threshold:g}"
-    answers = ", ".join(scale.labels) or f"{scale.low}..{scale.high}"
+    passing = scale.labels[int(scale.threshold)] if scale.labels else scale.name(scale.threshold)
+    answers = ", ".join(scale.labels) or "..".join(_ends(scale))
     return answers if scale.kind == "choice" else f"{answers} (passing from {passing})"
 
 
@@ -276,7 +283,7 @@ def _differ(ours: OutputScale, theirs: OutputScale) -> bool:
 def _ends(scale: OutputScale) -> tuple[str, str]:
     """Return the worst and the best answer of a scale."""
     if scale.kind == "probability":
-        return "0", "1"
+        return ("1", "0") if scale.low_is_good else ("0", "1")
     return (scale.labels[0], scale.labels[-1]) if scale.labels else (str(scale.low), str(scale.high))
 
 

@@ -132,7 +132,7 @@ def _directed(
         return None, (ask_for_order(scale.labels or ("0", "1")),)
     ends = f"{scale.low}..{scale.high}"
     if scale.kind == "probability":
-        how = "--scale probability where a high number is the good one; nothing else can be kept of such a scale"
+        how = "--scale probability where a high number is, --scale low-probability where a low one is"
     else:
         how = f"--scale {ends} where a high number is, --scale {scale.high}..{scale.low} where a low one is"
     return None, (Question("scale", f"which end of {ends} is the good one? ({how})", of_ends=True),)

@@ -8,6 +8,7 @@ is guessed for: the person is asked.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Literal
 
 from ...judges import OutputScale
@@ -73,7 +74,7 @@ def with_direction(scale: OutputScale, text: str, name: str, *, is_field: bool =
     """Return a scale with the worst first; None where nobody can tell which end that is.
 
     Args:
-        scale: Numbers as they go up, or labels as their own words order them.
+        scale: Numbers as they go up, positive from the middle on, or labels as their own words order them.
         text: All of the prompt.
         name: What the answer calls the verdict: a field of JSON, or the word before it.
         is_field: Whether that is a field of JSON, which has its name from what it measures.
@@ -94,8 +95,10 @@ def with_direction(scale: OutputScale, text: str, name: str, *, is_field: bool =
         found = "open" if is_field and scale.low >= 0 and not _is_usual(name) else "up"
     if found == "up":
         return scale
-    if found == "open" or scale.kind == "probability" or scale.high - scale.low > MOST_NAMED:
+    if found == "open" or scale.high - scale.low > MOST_NAMED:
         return None
+    if scale.kind == "probability":
+        return replace(scale, low_is_good=True)
     return downwards(scale.low, scale.high)
 
 

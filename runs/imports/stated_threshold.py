@@ -6,7 +6,7 @@ import re
 from functools import cache
 
 from ...judges import OutputScale
-from .file_facts import FileFacts, split_in_code, threshold_in_code
+from .file_facts import FileFacts, probability_from, split_in_code, threshold_in_code
 from .prompt_words import pattern_of, words_of
 
 _N = r"(?P<n>[0-9]+(?:[.,][0-9]+)?)(?:\s?/\s?[0-9]+)?(?![\w%])"
@@ -244,7 +244,7 @@ def _sentences(text: str) -> list[str]:
 def _numbers(scale: OutputScale) -> list[float]:
     """Return the grades as a prompt writes them, the worst first."""
     if scale.kind == "probability":
-        return [0.0, 1.0]
+        return [1.0, 0.0] if scale.low_is_good else [0.0, 1.0]
     if scale.kind != "graded":
         return []
     if scale.labels:
@@ -360,7 +360,7 @@ def _number(match: re.Match[str]) -> float:
 def _place(number: float, numbers: list[float], scale: OutputScale, step: int = 0) -> float | None:
     """Return a grade of the scale, so many steps better; None where there is none."""
     if scale.kind == "probability":
-        return number if 0.0 < number <= 1.0 else None
+        return probability_from(number, scale)
     at = numbers.index(number) + step if number in numbers else len(numbers)
     if at >= len(numbers):
         return None

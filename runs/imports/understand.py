@@ -78,8 +78,10 @@ def understand(judge: ForeignJudge, options: AddOptions) -> Understood:
         elif open_words and not options.labels:
             questions.append(ask_for_threshold(open_words, scale.labels))
         elif scale.kind not in ("binary", "choice"):
+            at = scale.name(scale.threshold)
+            passing = f"up to {at}" if scale.low_is_good else f"from {at} on"
             notes.append(
-                f"It does not say which answers pass: from {scale.name(scale.threshold)} on they do here,"
+                f"It does not say which answers pass: {passing} they do here,"
                 f" {'above ' if scale.labels else ''}the middle of the scale; --threshold says another."
             )
     if scale is None and not questions:

@@ -388,11 +388,41 @@ Answer with a probability between 0 and 1.
 """
 
 
-def test_which_end_of_a_probability_is_good_no_model_can_say(tmp_path: Path) -> None:
-    """A falling one cannot be kept, so that it is asked before a risk is taken for a merit."""
-    judge = judge_of(tmp_path, RISKY)
-    settled = settle(judge, AddOptions(), reading_of(judge, scale="probability"))
-    assert [str(question) for question in settled.questions if "which end of 0..1" in str(question)]
+@pytest.mark.parametrize(
+    ("said", "low_is_good"),
+    [("low-probability", True), ("1..0", True), ("1.0..0.0", True), ("probability", False), ("0.0..1.0", False)],
+)
+def test_which_end_of_a_probability_is_good_the_model_says(tmp_path: Path, said: str, low_is_good: bool) -> None:
+    """The words alone would ask; a model may say it in one word or with the worst end first."""
+    judge = judge_of(tmp_path, RISKY.replace("0 and 1", "0 and 1 (0.0 to 1.0)"))
+    assert "which end of 0..1" in str(understand(judge, AddOptions()).questions[0])
+    settled = settle(judge, AddOptions(), reading_of(judge, scale=said))
+    scale = settled.found.scale
+    assert scale is not None
+    assert (settled.questions, scale.kind, scale.low_is_good) == ((), "probability", low_is_good)
+
+
+def test_a_threshold_that_the_model_reads_is_a_number_of_the_replies(tmp_path: Path) -> None:
+    """Of 0.3 and less the grade is 0.7 and more; 1 would let every note pass, and is asked about."""
+    judge = judge_of(tmp_path, RISKY + "We do not mind a risk of 0.3. The worst is 1.\n")
+    settled = settle(judge, AddOptions(), reading_of(judge, scale="low-probability", threshold="a risk of 0.3"))
+    assert settled.questions == ()
+    assert settled.found.scale == parse_label_scale("low-probability@0.3")
+    settled = settle(judge, AddOptions(), reading_of(judge, scale="low-probability", threshold="The worst is 1"))
+    assert [question.option for question in settled.questions] == ["threshold"]
+
+
+def test_where_the_model_turns_a_probability_round_a_note_says_so(tmp_path: Path) -> None:
+    """In the numbers of the replies."""
+    text = "Rate the quality of the note with a probability between 0 and 1.\n\nIt names nobody.\n\n{note}\n"
+    judge = judge_of(tmp_path, text + "From 0.4 on it passes.\n")
+    alone = understand(judge, AddOptions()).scale
+    assert alone is not None
+    assert not alone.low_is_good
+    (note,) = settle(judge, AddOptions(), reading_of(judge, scale="low-probability", threshold="0.4")).notes
+    assert "0..1 (passing from 0.4)" in note
+    assert "1..0 (passing from 0.4)" in note
+    assert settle(judge, AddOptions(), reading_of(judge, scale="probability")).notes == ()
 
 
 def test_the_schema_of_an_answer_is_shown_to_the_model_where_no_words_say_it(tmp_path: Path) -> None:

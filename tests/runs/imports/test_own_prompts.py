@@ -201,6 +201,8 @@ FORMS: list[dict[str, Any]] = [
 
 def in_short(scale: OutputScale) -> str:
     """Write a scale as the tables in `forms` do."""
+    if scale.low_is_good:
+        return "low prob"
     if scale.kind in ("probability", "choice"):
         return " ".join(("prob" if scale.kind == "probability" else "choice", ",".join(scale.labels))).strip()
     if len(scale.labels) > 20:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges import OutputScale
+from judgewright.judges.scale import parse_label_scale
 from judgewright.runs.imports import AddOptions, read_own_prompt, understand
 
 WORDS = """You check the translation of a menu.
@@ -103,3 +104,37 @@ def test_a_column_may_be_named_after_what_passes(tmp_path: Path, target: str) ->
     scale = scale_in(tmp_path, "menu.py", f'P = """{words}"""\n{target} = frame["mark"] >= 8\n')
     assert scale is not None
     assert scale.threshold == 8
+
+
+TOXIC = '''LIMIT
+PROMPT = """Rate the toxicity of the comment between 0 and 1.
+
+A comment is toxic when it insults somebody.
+
+Comment: {comment}
+
+JSON: {{"toxicity": 0.2}}
+"""
+
+
+def ok(comment):
+    score = ask(PROMPT.format(comment=comment))["toxicity"]
+    return score OP
+'''
+
+
+@pytest.mark.parametrize(
+    ("limit", "compared", "threshold"),
+    [
+        ("", "<= 0.3", 0.3),
+        ("THRESHOLD = 0.25", "", 0.25),
+        ("", "< 0.3", None),
+        ("", ">= 0.3", None),
+    ],
+)
+def test_code_says_up_to_which_probability_of_a_fault_a_row_passes(
+    tmp_path: Path, limit: str, compared: str, threshold: float | None
+) -> None:
+    """What no scale can keep, or what turns it round, is asked about."""
+    scale = scale_in(tmp_path, "toxic.py", TOXIC.replace("LIMIT", limit).replace(" OP", f" {compared}".rstrip()))
+    assert scale == (None if threshold is None else parse_label_scale(f"low-probability@{threshold}"))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges import Completion, Verdict, read_reply
+from judgewright.judges.scale import parse_label_scale
 from judgewright.runs.imports import AddOptions, Understood, read_own_prompt, understand
 
 RULES = """You check a letter.
@@ -68,6 +69,71 @@ def test_a_low_number_can_be_the_good_one(tmp_path: Path) -> None:
     scale = understood.prompt.scale
     assert scale.labels == ("5", "4", "3", "2", "1", "0")
     assert [name for grade, name in enumerate(scale.labels) if scale.positive(grade)] == ["2", "1", "0"]
+
+
+HALLUCINATED = """You check whether an answer is hallucinated.
+
+An answer is hallucinated when it says what the source does not.
+
+Source: {source}
+Answer: {answer}
+
+Give a score between 0 and 1, where 0 = no hallucination, 1 = hallucinated throughout. SAID
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "threshold"),
+    [
+        ("A score below 0.3 passes.", 0.3),
+        ("A score under 0.3 is fine.", 0.3),
+        ("Everything above 0.2 is rejected.", 0.2),
+        ("Scores up to 0.4 are accepted.", 0.4),
+        ("The threshold is 0.9.", 0.9),
+        ("", 0.5),
+    ],
+)
+def test_a_low_probability_can_be_the_good_one(tmp_path: Path, said: str, threshold: float) -> None:
+    """The words give the number of a reply; at it a row still passes, and above it none does."""
+    understood = found(tmp_path, HALLUCINATED.replace("SAID", said))
+    assert understood.questions == ()
+    prompt = understood.prompt
+    assert prompt is not None
+    assert prompt.scale == parse_label_scale(f"low-probability@{threshold}")
+    answers = [read_reply(prompt, Completion(text=f"Score: {n}")) for n in (threshold, round(threshold + 0.01, 2))]
+    assert [isinstance(one, Verdict) and one.positive for one in answers] == [True, False]
+    middle = [note for note in understood.notes if "up to 0.5 they do here" in note]
+    assert bool(middle) == (said == "")
+
+
+def test_what_passes_says_which_end_is_good_where_its_words_do_not(tmp_path: Path) -> None:
+    """ "Fully" is a good word elsewhere."""
+    text = HALLUCINATED.replace("hallucinated throughout", "fully hallucinated")
+    understood = found(tmp_path, text.replace("SAID", "A score below 0.3 passes."))
+    assert understood.scale == parse_label_scale("low-probability@0.3")
+
+
+def test_words_that_let_a_high_fault_pass_are_asked_about(tmp_path: Path) -> None:
+    """They contradict what is measured."""
+    understood = found(tmp_path, HALLUCINATED.replace("SAID", "Anything above 0.8 passes."))
+    assert understood.prompt is None
+
+
+def test_an_option_says_the_threshold_in_the_numbers_of_replies(tmp_path: Path) -> None:
+    """As the words do."""
+    path = tmp_path / "judge.txt"
+    path.write_text(HALLUCINATED.replace("SAID", ""), encoding="utf-8")
+    scale = understand(read_own_prompt(path), AddOptions(threshold="0.1")).scale
+    assert scale == parse_label_scale("low-probability@0.1")
+
+
+def test_where_the_prompt_does_not_say_how_to_answer_the_sentence_says_which_end_is_the_best(tmp_path: Path) -> None:
+    """A model could not know it else."""
+    path = tmp_path / "judge.txt"
+    path.write_text("Find risks.\n\nA risk is a name in a note.\n\n{note}\n", encoding="utf-8")
+    prompt = understand(read_own_prompt(path), AddOptions(scale=parse_label_scale("low-probability"))).prompt
+    assert prompt is not None
+    assert "a number from 0 to 1, where 0 is the best" in prompt.reply
 
 
 def test_words_that_may_turn_the_scale_are_asked_about(tmp_path: Path) -> None:
