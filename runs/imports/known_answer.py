@@ -112,7 +112,7 @@ def _with_labels_beside(
 def ask_for_threshold(words: str, labels: tuple[str, ...]) -> Question:
     """Ask from which grade a row passes, where the words do not fit a scale on which more is better."""
     text = f"which grades pass, as it says {words!r:.80}? (--threshold N, or --labels with the worst first)"
-    return Question("threshold", text, labels)
+    return Question("threshold", text, labels, words)
 
 
 def with_threshold(scale: OutputScale, options: AddOptions) -> OutputScale:

@@ -75,9 +75,15 @@ def ask_for_reading(
     places, labels, forms = (
         tuple(words.strip() for words in answer.texts(name)) for name in ("places", "labels", "form")
     )
-    reading = check_reading(f"{text}\n\n{beside}", labels, said, forms)
+    reading = check_reading(f"{text}\n\n{beside}", _bare(labels), said, forms)
     reading = replace(reading, places=tuple(place for place in places if place in text))
     return _with_places(the_one(judges, reading.criteria.split(" ... ")), reading.places), reading
+
+
+def _bare(labels: tuple[str, ...]) -> tuple[str, ...]:
+    """Return labels without the brackets or quotes that stand round each of them: `A` of `(A)`."""
+    inner = [re.fullmatch(r"[(\[{<\"'`*]+([^()\[\]{}<>\"'`*]+)[)\]}>\"'`*]+", label) for label in labels]
+    return tuple(match[1].strip() for match in inner if match) if all(inner) else labels
 
 
 def _with_places(judge: ForeignJudge, places: Sequence[str]) -> ForeignJudge:
@@ -155,6 +161,8 @@ def settle(judge: ForeignJudge, options: AddOptions, reading: ModelReading) -> S
     notes: list[str] = []
     if ours and theirs and ours != theirs:
         notes.append(f"Its words alone would say {ours}; the model reads {theirs}, and that is taken.")
+    elif alone.scale and theirs and _of_words_alone(alone) and not reading.threshold:
+        notes.append(f"The model reads no words on which answers pass: {theirs}; --threshold says another.")
     elif options.choice and theirs and not ours:
         notes.append(
             f"The model reads {theirs} as labels of which none is better; --labels and --threshold say others."
@@ -226,11 +234,19 @@ def _verdict(found: Understood, options: AddOptions, reading: ModelReading) -> A
 def _threshold(found: Understood, options: AddOptions, reading: ModelReading) -> AddOptions | None:
     if options.threshold is not None or options.choice or found.scale is None:
         return None
+    if reading.criteria and not reading.threshold and not reading.open and _of_words_alone(found):
+        return replace(options, threshold=found.scale.name(found.scale.threshold))
     threshold = _on_scale(reading.threshold, found.scale)
     if threshold is None or with_threshold(found.scale, replace(options, threshold=threshold)) == found.scale:
         asked = any(question.option == "threshold" for question in found.questions)
         return replace(options, threshold=threshold) if threshold and asked else None
     return replace(options, threshold=threshold)
+
+
+def _of_words_alone(found: Understood) -> bool:
+    """Whether words of the prompt, and not its code, are all that leaves open what passes."""
+    asked = [question for question in found.questions if question.option == "threshold"]
+    return bool(asked) and all(question.words and question.words in found.text for question in asked)
 
 
 def _on_scale(words: str, scale: OutputScale) -> str | None:

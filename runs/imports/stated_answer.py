@@ -40,6 +40,8 @@ class Question:
     text: str
     labels: tuple[str, ...] = ()
     """The labels whose order is asked for, or of which one is; of a field its name in the prompt and here."""
+    words: str = ""
+    """What the prompt or its code says that leaves it open."""
     of_ends: bool = False
     """Whether a scale of numbers is known but for which of its ends is the good one."""
 
