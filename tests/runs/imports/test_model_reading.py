@@ -314,6 +314,29 @@ def test_places_that_the_model_names_are_fields(tmp_path: Path) -> None:
     assert settle(judge, AddOptions(fields={"limit": "limit"}), of_one).questions == ()
 
 
+def test_brackets_round_each_label_are_no_part_of_it(tmp_path: Path) -> None:
+    """A letter that is asked for in parentheses is the letter."""
+    judge = judge_of(tmp_path, OPEN.replace("Say frimp or blorp.", "Print (A) for an advert and (B) for none."))
+    assert reading_of(judge, labels=["(A)", "(B)"]).labels == ("A", "B")
+    assert reading_of(judge, labels=["(A)", "B"]).labels == ("(A)", "B")
+
+
+def test_a_sentence_that_the_model_takes_for_no_threshold_is_not_asked_about(tmp_path: Path) -> None:
+    """The middle passes then, which is said; what code says is asked about all the same."""
+    text = CLEAR.replace("Letter:", "Scores of 4 or more pass. Scores of 3 or more pass.\n\nLetter:")
+    quoted = {"scale": "1..5", "first_words": "Keep what deals", "last_words": "is an advert."}
+    judge = judge_of(tmp_path, text)
+    settled = settle(judge, AddOptions(), reading_of(judge, **quoted))
+    assert settled.questions == ()
+    assert settled.found.scale is not None
+    assert settled.found.scale.threshold == 3.0
+    assert "The model reads no words on which answers pass: 1..5 (passing from 3)" in settled.notes[0]
+    path = tmp_path / "letters.py"
+    path.write_text(f'MIN_SCORE = int(os.environ["MIN_SCORE"])\nPROMPT = """{CLEAR}"""\n', encoding="utf-8")
+    judge = read_own_prompt(path)
+    assert settle(judge, AddOptions(), reading_of(judge, **quoted)).questions
+
+
 def test_labels_do_not_close_what_the_model_finds_open(tmp_path: Path) -> None:
     """Labels alone do not say which of them is good."""
     judge = judge_of(tmp_path, OPEN)
