@@ -359,7 +359,8 @@ def _at_place(place: str, value: str, lines: Sequence[str], worded: bool) -> str
     """Return the value that stands on the last line, perhaps after a word and a colon, or at the start.
 
     A model that was asked to start with its verdict may reason first: then its last line opens with it. Where all the
-    reply is one line, a label may open it, with the reason after a comma or a dash.
+    reply is one line, a label may open it, with the reason after a comma or a dash. Where the last line has none, a
+    first paragraph counts that is a value alone.
     """
     if place == "start":
         match = re.match(rf"[{_MARK}]{{0,40}}{value}", lines[0], re.IGNORECASE)
@@ -374,6 +375,8 @@ def _at_place(place: str, value: str, lines: Sequence[str], worded: bool) -> str
     if match is None and worded:  # the last sentence of the last line is nothing but a label
         last = re.split(rf"[.!?:;–—](?=\s)|{_ARROW}|\s-(?=\s)", lines[-1].rstrip())[-1]
         match = re.fullmatch(rf"[{_MARK}]{{0,40}}{value}{_MARKS}\.?{_MARKS}", last, re.IGNORECASE)
+    if match is None and len(lines) > 1 and not lines[1].strip():  # a first line that is nothing but the value
+        return _only_value(value, lines[0])
     return match.group(1) if match else None
 
 

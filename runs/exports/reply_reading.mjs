@@ -454,6 +454,9 @@ function withAnyBlanks(mark) {
   return sign ? `${pattern}[${S}]*${sign}` : pattern;
 }
 
+const ARROW = '[\\-=]>|[\u2192\u21d2]';
+const LAST_SENTENCE = regex(`[.!?:;\u2013\u2014](?=[${S}])|${ARROW}|[${S}]-(?=[${S}])`, 'u');
+
 function marked(form, patterns, text) {
   if (form.mark !== 'between') {
     if (last(patterns.line, text)) {
@@ -466,11 +469,12 @@ function marked(form, patterns, text) {
     const begun = form.mark === 'start' ? valueAt(patterns.first, lines[0]) ?? valueAt(patterns.opening, lines.at(-1)) : null;
     const alone = form.mark === 'last line' && lines.length === 1 && worded(form) ? valueAt(patterns.spoken, lines[0]) : null;
     const keyed = begun ?? alone ?? valueAt(patterns.keyed, lines.at(-1));
-    if (keyed !== null || !worded(form)) {
-      return keyed;
-    }
     // the last sentence of the last line is nothing but a label
-    return valueAt(patterns.only, lines.at(-1).replace(regex(`[${S}]+$`, 'u'), '').split(regex(`[.!?:;\u2013\u2014](?=[${S}])|${ARROW}|[${S}]-(?=[${S}])`, 'u')).at(-1));
+    const ending = lines.at(-1).replace(regex(`[${S}]+$`, 'u'), '').split(LAST_SENTENCE).at(-1);
+    const closed = keyed ?? (worded(form) ? valueAt(patterns.only, ending) : null);
+    // a first line that is nothing but the value
+    const first = lines.length > 1 && !strip(lines[1]) ? valueAt(patterns.only, lines[0]) : null;
+    return closed ?? first;
   }
   const mark = last(patterns.mark, text);
   if (mark === null) {
@@ -481,7 +485,6 @@ function marked(form, patterns, text) {
   return valueAt(patterns.marked, rest) ?? pointed ?? '';
 }
 
-const ARROW = '[\\-=]>|[\u2192\u21d2]';
 
 /** The value that ends a line after an arrow, as in `reason -> PASS`. */
 function afterArrow(patterns, line) {

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from .prompt_words import pattern_of
-from .text_units import ABOUT_CRITERIA, ALWAYS_ANSWER, CONDITIONAL, FIELD, LINE_FORM, OF_FORM, Span, Unit
+from .text_units import ABOUT_CRITERIA, ALWAYS_ANSWER, CONDITIONAL, FIELD, LINE_FORM, OF_FORM, SURELY_ASKS, Span, Unit
 
 _ONLY_GRADES = re.compile(r"[^\"'`“„«:{}<>\[\]\n]*\b-?\d+\b[^\d\"'`“„«:{}<>\[\]\n]{1,12}\d+[^\"'`“„«:{}<>\[\]\n]*")
 """A sentence that names a range of grades and no form of the answer: "Then give an overall score from 1 to 5."."""
@@ -80,7 +80,7 @@ def _only_form(text: str, unit: Unit) -> bool:
     if ALWAYS_ANSWER.search(words) or LINE_FORM.match(words):
         return True
     conditional = re.search(rf"\b(?:{pattern_of('if')})\b", words, re.IGNORECASE)
-    return conditional is None and OF_FORM.search(words) is not None
+    return conditional is None and bool(OF_FORM.search(words) or SURELY_ASKS.match(words))
 
 
 def _maps_to_labels(text: str, unit: Unit) -> bool:

@@ -59,7 +59,7 @@ _STRONG = (
     r"(?:answer|respond|reply|return|output|print|finish|conclude|close|end|antworten?|schreiben?"
     r"|réponde?z?|réponds|renvoie)"
 )
-_SURELY_ASKS = re.compile(
+SURELY_ASKS = re.compile(
     rf"{_BULLET}{_LEAD}(?:explain|justify|say|begründen?|explique[rz]?|justifie[rz]?|explica|justifica)\b"
     r"(?! (?:why|how|what|that|warum|wie|was)\b)[^.\n]{0,60}"
     r"\b(?:sentences?|words?|sätzen?|wörtern?|worten|phrases?|frases?)\b|"
@@ -71,6 +71,8 @@ _SURELY_ASKS = re.compile(
     r"|line|keys?)\b",
     re.IGNORECASE,
 )
+_UNFINISHED = re.compile(r"(?:,|\b(?:and|or|with|und|oder|mit|et|ou|y|o|con))[ \t]*$", re.IGNORECASE)
+"""How a line ends whose sentence goes on in the next."""
 _ASKS = re.compile(rf"{_BULLET}{_LEAD}{_VERB}\b", re.IGNORECASE)
 _ASKS_IN_ANY_LANGUAGE = re.compile(rf"{_BULLET}(?:{pattern_of('asks')})\b", re.IGNORECASE)
 _EXAMPLE = re.compile(rf"\W*(?:{pattern_of('examples')})\s?\d*\W*", re.IGNORECASE)
@@ -203,6 +205,8 @@ def read_units(text: str) -> list[Unit]:
         listed = (_KEYED_ITEM if of_keys else _LISTED_LINE).match(words) is not None
         follows_form = bool(units) and units[-1].kind == "answer"
         follows = follows_form and text[: units[-1].end].rstrip().endswith(":")
+        if kind in ("rule", "heading") and follows_form and _UNFINISHED.search(text[: units[-1].end]):
+            kind = "answer"  # the sentence before goes on here
         if kind in ("rule", "heading") and in_form and (listed or follows) and not explained and not told_levels:
             kind = "answer"  # what stands under "return these fields:"
         if (
@@ -343,7 +347,7 @@ def _kind(words: str, following: str) -> UnitKind:
     if _ROLE.match(words) and not re.search(r"[{,]\s*[\"'][\w ]+[\"']\s*:", words):
         return "rule"
     if (
-        _SURELY_ASKS.match(words)
+        SURELY_ASKS.match(words)
         or ALWAYS_ANSWER.search(words)
         or LINE_FORM.match(words)
         or re.fullmatch(r"\s*[{}\[\]]+,?\s*", words)

@@ -202,6 +202,9 @@ MARKS = {
         "Looks like a fail, but is none -> PASS": 1.0,
         "Nothing in it that could fail or pass - FAIL.": 0.0,
         "PASS-rated at first => **FAIL**": 0.0,
+        "**PASS**\n\nNothing in it is wrong.": 1.0,
+        "PASS\nNothing in it is wrong.": None,
+        "PASS it is\n\nNothing in it is wrong.": None,
     },
     "Oordeel: ...": {
         "the unit is missing, which a pass needs -> FAIL": 0.0,

@@ -314,6 +314,22 @@ def test_places_that_the_model_names_are_fields(tmp_path: Path) -> None:
     assert settle(judge, AddOptions(fields={"limit": "limit"}), of_one).questions == ()
 
 
+@pytest.mark.parametrize(
+    "asks",
+    [
+        "Respond with a single decimal number between 0 (an advert) and 1 (all on the file).",
+        "Return true if it deals with the file, otherwise false.",
+    ],
+)
+def test_a_last_sentence_on_the_answer_is_cut_off_the_criteria(tmp_path: Path, asks: str) -> None:
+    """Also where the model takes it for a rule: optimization must leave it alone."""
+    judge = judge_of(tmp_path, f"You sort letters.\n\n{{letter}}\n\nKeep the file.\nThrow out adverts.\n\n{asks}\n")
+    reading = reading_of(judge, first_words="Keep the file.", last_words=asks.split(" ", 2)[2])
+    prompt = settle(judge, AddOptions(), reading).found.prompt
+    assert prompt is not None
+    assert prompt.criteria == "Keep the file.\nThrow out adverts."
+
+
 def test_brackets_round_each_label_are_no_part_of_it(tmp_path: Path) -> None:
     """A letter that is asked for in parentheses is the letter."""
     judge = judge_of(tmp_path, OPEN.replace("Say frimp or blorp.", "Print (A) for an advert and (B) for none."))

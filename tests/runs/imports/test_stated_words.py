@@ -346,3 +346,12 @@ def test_constants_that_are_put_together_fill_their_place(tmp_path: Path) -> Non
         assert read.inputs == ("letter",)
         assert "the tone is kind to whoever reads it." in read.criteria
         assert "the facts are those of the file." in read.criteria
+
+
+def test_an_answer_that_goes_on_in_the_next_line_is_one(tmp_path: Path) -> None:
+    """A field that stands there is a field of the answer, and no rule."""
+    asks = 'Output a JSON object with two keys: "quote" (a sentence, or nothing) and\n"fits_file" (true or false).'
+    prompt = found(tmp_path, RULES.format(said="") + asks).prompt
+    assert prompt is not None
+    assert list(prompt.reply_schema) == ["quote", "fits_file"]
+    assert "fits_file" not in prompt.criteria
