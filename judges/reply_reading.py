@@ -342,7 +342,7 @@ def _marked(form: ReplyForm, value: str, text: str) -> str | None:
         if _last(_line_pattern(form), text):
             return None  # a line with the name of a verdict says more than its place
         lines = text.strip().splitlines()
-        return _at_place(form["mark"], value, lines, _worded(form)) if lines else None
+        return _at_place(form["mark"], value, lines, form) if lines else None
     before, after = (_with_any_blanks(side) for side in (form["before"], form["after"]))
     mark = _last(re.compile(rf"(?<!\w){before}" if form["before"][0].isalnum() else before, re.IGNORECASE), text)
     if mark is None:
@@ -355,7 +355,7 @@ def _marked(form: ReplyForm, value: str, text: str) -> str | None:
     return (_worded(form) and not after and _after_arrow(value, line)) or ""
 
 
-def _at_place(place: str, value: str, lines: Sequence[str], worded: bool) -> str | None:
+def _at_place(place: str, value: str, lines: Sequence[str], form: ReplyForm) -> str | None:
     """Return the value that stands on the last line, perhaps after a word and a colon, or at the start.
 
     A model that was asked to start with its verdict may reason first: then its last line opens with it. Where all the
@@ -367,9 +367,11 @@ def _at_place(place: str, value: str, lines: Sequence[str], worded: bool) -> str
         match = match or re.match(rf"[{_MARK}]{{0,40}}{value}{_STOP}", lines[-1], re.IGNORECASE)
         if match:
             return match.group(1)
-    if place == "last line" and len(lines) == 1 and worded:
-        match = re.match(rf"[{_MARK}]{{0,40}}{value}(?={_MARKS}[,;:–—-])", lines[0], re.IGNORECASE)
-        if match:
+    worded = _worded(form)
+    if place == "last line" and len(lines) == 1:
+        after = rf"{_MARKS}[,;:–—-]" if worded else r"\)(?!.{0,400}\b\w\))"  # "c) The text says so."
+        match = re.match(rf"[{_MARK}]{{0,40}}{value}(?={after})", lines[0], re.IGNORECASE)
+        if match and form["labels"]:
             return match.group(1)
     match = re.fullmatch(rf"{_KEY}[{_MARK}]{{0,40}}{_NAMED}{value}{_UNIT}{_MARKS}\.?{_MARKS}", lines[-1], re.IGNORECASE)
     if match is None and worded:  # the last sentence of the last line is nothing but a label

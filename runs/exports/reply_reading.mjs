@@ -433,7 +433,10 @@ function patternsOf(form) {
       first: regex(start + valuePattern(form)),
       only: regex(`${start}${valuePattern(form)}${UNIT()}${marks()}\\.?${marks()}$`),
       opening: regex(`${start}${valuePattern(form)}(?=${marks()}(?:[.,;:!\u2013\u2014\\-]|$))`),
-      spoken: regex(`${start}${valuePattern(form)}(?=${marks()}[,;:\u2013\u2014\\-])`),
+      // "PASS, because ...", "c) The text says so."
+      spoken: regex(
+        start + valuePattern(form) + (worded(form) ? `(?=${marks()}[,;:\u2013\u2014\\-])` : '(?=\\)(?!.{0,400}(?<!\\w)\\w\\)))'),
+      ),
       keyed: regex(`^${KEY()}[${MARK}]{0,40}${NAMED}${valuePattern(form)}${UNIT()}${marks()}\\.?${marks()}$`),
       mark: before && regex(apart + before, 'giu'),
       marked: regex(start + valuePattern(form) + closed),
@@ -467,7 +470,7 @@ function marked(form, patterns, text) {
       return null;
     }
     const begun = form.mark === 'start' ? valueAt(patterns.first, lines[0]) ?? valueAt(patterns.opening, lines.at(-1)) : null;
-    const alone = form.mark === 'last line' && lines.length === 1 && worded(form) ? valueAt(patterns.spoken, lines[0]) : null;
+    const alone = form.mark === 'last line' && lines.length === 1 && form.labels.length ? valueAt(patterns.spoken, lines[0]) : null;
     const keyed = begun ?? alone ?? valueAt(patterns.keyed, lines.at(-1));
     // the last sentence of the last line is nothing but a label
     const ending = lines.at(-1).replace(regex(`[${S}]+$`, 'u'), '').split(LAST_SENTENCE).at(-1);

@@ -216,11 +216,23 @@ MARKS = {
 }
 
 
+LETTERS = OutputScale(kind="graded", labels=("c", "b", "a"), threshold=2.0)
+LETTERED = {
+    "b) It leaves an exception out.": 1.0,
+    "(B) It leaves an exception out.": 1.0,
+    "a) fits in part, b) fits best": None,
+    "a) It keeps rule 2) only.": None,
+    "a) fits in part, so\nb": 1.0,
+    "b It leaves an exception out.": None,
+}
+
+
 def test_points_in_chinese_arrows_and_objects_named_as_the_mark(tmp_path: Path) -> None:
     """An object that is all of a reply is read by the mark's name; one that stands in a sentence is not."""
     cases = [(in_prose(STARS, "评分：..."), text, grade) for text, grade in POINTS.items()]
     binary = OutputScale(kind="binary", labels=("FAIL", "PASS"), threshold=1.0)
     cases += [(in_prose(binary, mark), text, grade) for mark, of in MARKS.items() for text, grade in of.items()]
+    cases += [(in_prose(LETTERS, "last line"), text, grade) for text, grade in LETTERED.items()]
     wanted = [grade for _, _, grade in cases]
     forms = [(judge, FormOfReply(name=text, content=text)) for judge, text, _ in cases]
     modules: dict[str, dict] = {}
