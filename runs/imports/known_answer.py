@@ -35,7 +35,7 @@ def known_answer(judge: ForeignJudge, asks: str, whole: str, options: AddOptions
         labels = in_order(judge.labels, whole) or ordered_by_scores(judge.labels, facts.scores) or ()
     if not json_fields(asks) and re.search(r"\bjson\b", asks, re.IGNORECASE):
         asks += "".join(f'\n{{"{name}": {kind}}}' for kind, name in _NAMED_FIELD.findall(whole)[:1])
-    beside = schema_beside(judge, asks)
+    beside = _schema_beside(judge, asks)
     if beside:
         asks += f"\nJSON: {beside}"
     verdict = options.verdict or (judge.verdict if judge.verdict in json_fields(asks) else None)
@@ -73,7 +73,7 @@ def known_answer(judge: ForeignJudge, asks: str, whole: str, options: AddOptions
     return replace(answer, scale=scale, questions=questions, reply_schema=schema, told=told)
 
 
-def schema_beside(judge: ForeignJudge, text: str) -> str:
+def _schema_beside(judge: ForeignJudge, text: str) -> str:
     """Return the answer's fields that a file asks for beside its prompt; empty where the prompt names some itself."""
     if judge.reply_schema is not None or not judge.beside.answer_fields or json_fields(text):
         return ""

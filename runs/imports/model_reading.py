@@ -12,7 +12,7 @@ from ...judges.reply_reading import WORDS_FOR_ONE, WORDS_FOR_ZERO
 from ...judges.scale import LOW_PROBABILITY, parse_label_scale
 from .criteria import rules_within
 from .foreign_judge import AddOptions, ForeignJudge
-from .known_answer import ask_for_threshold, schema_beside, with_threshold
+from .known_answer import ask_for_threshold, with_threshold
 from .replaced_marks import name_of_mark, with_marks
 from .stated_answer import Question, named_scale
 from .understand import Understood, criteria_between, understand
@@ -65,8 +65,7 @@ def ask_for_reading(
         InputError: Its reading does not tell which of several prompts is the judge.
     """
     text = text_of(judges[0]) if len(judges) == 1 else "\n\n".join(f"{j.string}:\n{text_of(j)}" for j in judges)
-    fields = schema_beside(judges[0], text_of(judges[0], "")) if len(judges) == 1 else ""
-    beside = "\n".join(filter(None, (judges[0].file, fields and f"It asks for the answer as JSON: {fields}")))
+    beside = judges[0].file
     item = {"prompt": text, "beside": beside or "nothing"}
     (answer,) = ask_instruction(load_instruction("read_judge"), [item], client, settings=settings)
     if isinstance(answer, Unfilled):
