@@ -172,7 +172,7 @@ class TaskWriter:
     def _read(self, fields: Fields) -> dict[str, object]:
         """Say nothing: what a prompt means cannot be told from its words alone."""
         names = ("unordered", "scale", "threshold", "verdict", "first_words", "last_words", "open")
-        return {"labels": [], "form": [], **dict.fromkeys(names, "")}
+        return {"places": [], "labels": [], "form": [], **dict.fromkeys(names, "")}
 
     def _draft(self, fields: Fields) -> dict[str, object]:
         described = [part.strip() for part in _SENTENCE.split(fields.get("description", "")) if part.strip()]
