@@ -159,6 +159,8 @@ def add(
     if not as_json:
         _say_text(found)
         _say_understood(found, prompt, settled.notes)
+        if not models.model:
+            say("  Read by rules alone, which misread about one such prompt in four: compare, or add --model NAME.")
     if check:
         if as_json:
             say_json(_json(found, prompt, settled.notes) | {"path": None, "spec": None})

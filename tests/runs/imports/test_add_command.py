@@ -44,7 +44,16 @@ def test_the_text_is_shown_with_what_it_was_taken_for(run) -> None:
     assert "inputs     policy, message, reply" in out
     assert "FAIL is 0, PASS is 1, positive" in out
     assert "the verdict at its last line" in out
+    assert "Read by rules alone" in out
     assert run("judges", "show", "support")[0] == 0
+
+
+def test_the_simulated_model_reads_nothing_and_says_so(run) -> None:
+    """Its answer has all the fields that are asked for."""
+    code, out = run("judges", "add", str(FOLDER / "01_support_pass_fail.txt"), "--model", "simulated", "--check")
+    assert code == 0
+    assert "SIMULATED" in out
+    assert "cannot be used" not in out
 
 
 def test_an_added_judge_is_benched(run) -> None:
