@@ -13,13 +13,16 @@ _SHORTEST_LINE = 12
 _HIDDEN = "***"
 _NAMED_SECRET = re.compile(
     r"(?i)(?P<name>[\w-]*(?:api_?key|apikey|secret|passw|password|token|credential|authorization)[\w-]*[\"']?\s*[:=]\s*)"
-    r"(?P<value>[\"'`]?(?:Bearer\s+)?[A-Za-z0-9+/_.~-]{8,}={0,2}[\"'`]?)"
+    r"(?P<value>[\"'`]?(?:Bearer\s+)?[A-Za-z0-9+/_.~-]{4,}={0,2}[\"'`]?)"
 )
 _LIKE_A_SECRET = re.compile(
     r"(?<![\w/.-])(?:sk-|pk-|rk-|gh[pousr]_|xox[abp]-|AKIA|AIza|hf_|eyJ)[A-Za-z0-9_.-]{12,}"
     r"|(?<![\w/.-])(?=[A-Za-z0-9+_-]*\d)(?=[A-Za-z0-9+_-]*[A-Za-z])[A-Za-z0-9+_-]{32,}"
 )
 """What keys of known services begin with, and long strings of letters and digits."""
+_KEY_BLOCK = re.compile(r"-----BEGIN [A-Z ]+-----[\s\S]*?-----END [A-Z ]+-----")
+_IN_ADDRESS = re.compile(r"(?<=://)[^\s/@\"']+:[^\s/@\"']+(?=@)")
+"""Name and password in front of a host."""
 
 
 def file_beside(text: str, prompt: str) -> str:
@@ -38,8 +41,8 @@ def file_beside(text: str, prompt: str) -> str:
 
 
 def _without_secrets(text: str) -> str:
-    named = _NAMED_SECRET.sub(lambda match: match["name"] + _HIDDEN, text)
-    return _LIKE_A_SECRET.sub(_HIDDEN, named)
+    named = _NAMED_SECRET.sub(lambda match: match["name"] + _HIDDEN, _KEY_BLOCK.sub(_HIDDEN, text))
+    return _LIKE_A_SECRET.sub(_HIDDEN, _IN_ADDRESS.sub(_HIDDEN, named))
 
 
 def _nearest(text: str) -> str:
