@@ -10,6 +10,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, tostring
 
@@ -344,6 +345,5 @@ def fit_label(text: str, most: int = LABEL_CELLS) -> str:
     line = inline(text[: 4 * most]).replace("\ufffe", r"\u{fffe}").replace("\uffff", r"\u{ffff}")
     if cells(line) <= most and len(text) <= 4 * most:
         return line
-    while cells(line) > most - 1:
-        line = line[:-1]
-    return f"{line}…"
+    widths = accumulate(cells(letter) for letter in line)
+    return f"{line[: sum(width < most for width in widths)]}…"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -154,13 +154,23 @@ def _bar(
 
 
 def _lines(bar: SliceBar) -> list[str]:
-    """A slice's name and state, broken into lines; the last is cut where there are too many."""
-    name = fit_label(bar.name, NAME_CELLS * NAME_LINES - (cells(bar.state) + 6))
-    said = f"{name}, {bar.state}" if bar.state else name
-    broken = textwrap.wrap(said, NAME_CELLS, break_on_hyphens=False) or [""]
-    return [
-        fit_label(line, NAME_CELLS) for line in [*broken[: NAME_LINES - 1], " ".join(broken[NAME_LINES - 1 :])] if line
-    ]
+    """A slice's name and state on one line or two; a name that is too long is cut, the state never is."""
+    ending = f", {bar.state}" if bar.state else ""
+    name = fit_label(bar.name, NAME_CELLS * NAME_LINES)
+    if cells(name + ending) <= NAME_CELLS:
+        return [name + ending]
+    first = _first_line(name)
+    rest = name[len(first) :].strip()
+    if not rest:
+        return [first, bar.state]
+    return [first, fit_label(rest, NAME_CELLS - cells(ending)) + ending]
+
+
+def _first_line(name: str) -> str:
+    """Return what of a name stands on its first line, up to a blank where there is one."""
+    widths = accumulate(cells(letter) for letter in name)
+    fits = name[: sum(width <= NAME_CELLS for width in widths)]
+    return fits if fits == name or " " not in fits else fits.rpartition(" ")[0]
 
 
 def _finish(panels: Sequence[Axes], metric: str, height: float) -> None:

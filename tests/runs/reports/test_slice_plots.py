@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges import BINARY, Dataset, InputError, JudgedDataset, Row, Verdict
@@ -122,6 +122,8 @@ def test_the_same_slices_give_the_same_bytes() -> None:
 
 @settings(deadline=None, max_examples=25)
 @given(st.text(max_size=300) | st.sampled_from(HOSTILE))
+@example("0000" + "\x1f" * 4 + "0000000\ue00000一\U001000a9")  # a wide letter just before the end of a line
+@example("一" * 29 + " " + "narrow " * 9)
 def test_no_name_can_do_anything_in_a_picture(name: str) -> None:
     """Well-formed, without elements of its own, and at most two lines."""
     picture = draw_slices(name, [bar(name, estimate(), state="confirmed, n = 40")])
