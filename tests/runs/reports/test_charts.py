@@ -8,7 +8,9 @@ import pytest
 
 from judgewright.judges.metrics import reliability_bins
 from judgewright.runs.reports import confusion, reliability, slices_chart, sparkline, trajectory
+from judgewright.runs.reports.charts import fit_label
 
+from ...function_calls import count_calls
 from ..stored_events import OBJECTIVE, run_of
 
 HOSTILE = "x = <script>alert(1)</script> \x1b]52;c;AA\x07 \u202e \ufffe"
@@ -95,6 +97,13 @@ def test_many_steps_do_not_write_their_numbers_over_each_other() -> None:
     long = [("step", {"step": i, "result": "worse", "loss": 0.4 + i / 1e4}) for i in range(1, 1001)]
     root = parse(trajectory(run_of(*WALK[:3], *long)))
     assert len([word for word in words(root) if word.isdigit()]) <= 13
+
+
+def test_a_text_is_cut_in_one_pass() -> None:
+    """Ten times the text costs ten times the calls, not a hundred times; a wide letter takes two cells."""
+    assert fit_label("一" * 10, 8) == "一一一…"
+    short, long = (count_calls(lambda length=length: fit_label("word " * length, 2 * length)) for length in (40, 400))
+    assert long < 12 * short
 
 
 def test_confusion_tables_show_counts_shares_of_people_and_what_moved() -> None:
