@@ -368,10 +368,10 @@ def _at_place(place: str, value: str, lines: Sequence[str], form: ReplyForm) -> 
         if match:
             return match.group(1)
     worded = _worded(form)
-    if place == "last line" and len(lines) == 1:
+    if place == "last line" and len(lines) == 1 and form["labels"]:
         after = rf"{_MARKS}[,;:–—-]" if worded else r"\)(?!.{0,400}\b\w\))"  # "c) The text says so."
         match = re.match(rf"[{_MARK}]{{0,40}}{value}(?={after})", lines[0], re.IGNORECASE)
-        if match and form["labels"]:
+        if match:
             return match.group(1)
     match = re.fullmatch(rf"{_KEY}[{_MARK}]{{0,40}}{_NAMED}{value}{_UNIT}{_MARKS}\.?{_MARKS}", lines[-1], re.IGNORECASE)
     if match is None and worded:  # the last sentence of the last line is nothing but a label

@@ -445,12 +445,12 @@ function patternsOf(form) {
   return made.get(form);
 }
 
-/** Write one side of a mark as a pattern; there may be a blank before its colon, as in French. */
 /** Whether all labels are words of at least two letters, which a sentence or a list does not open with by chance. */
 function worded(form) {
   return form.labels.length > 0 && form.labels.every((label) => /^[\p{L}\p{Nl}\p{No}]{2}/u.test(label));
 }
 
+/** Write one side of a mark as a pattern; there may be a blank before its colon, as in French. */
 function withAnyBlanks(mark) {
   const pattern = words(mark.replace(regex(`[${S}]*[:=]$`, 'u'), '')).map(escaped).join(`[${S}]+`);
   const sign = { ':': '[:\uff1a]', '=': '=' }[mark.at(-1)];

@@ -13,6 +13,7 @@ from ...judges.scale import LOW_PROBABILITY, parse_label_scale
 from .criteria import rules_within
 from .foreign_judge import AddOptions, ForeignJudge
 from .known_answer import ask_for_threshold, with_threshold
+from .placeholders import as_name
 from .replaced_marks import name_of_mark, with_marks
 from .stated_answer import Question, named_scale
 from .understand import Understood, criteria_between, understand
@@ -171,17 +172,13 @@ def settle(judge: ForeignJudge, options: AddOptions, reading: ModelReading) -> S
 
 def _fields_in_doubt(found: Understood, options: AddOptions, reading: ModelReading) -> list[Question]:
     """Ask about each field that the model does not take for a place of a row's text."""
-    said = {_as_name(place) for place in reading.places}
-    told = {*options.fills, *options.fields}
-    names = [name for name in found.fields if said and name not in told and _as_name(name) not in said]
+    places = {as_name(place) for place in reading.places}
+    settled = {*options.fills, *options.fields}
+    names = [name for name in found.fields if places and name not in settled and as_name(name) not in places]
     text = (
         "is {0} a text of each row (--field {0}={1})? The model takes it for one that the file fills (--fill {0}=TEXT)"
     )
     return [Question("fill", text.format(name, found.fields[name]), (name, found.fields[name])) for name in names]
-
-
-def _as_name(place: str) -> str:
-    return re.sub(r"\W+", "_", place).strip("_")
 
 
 def _criteria(found: Understood, options: AddOptions, reading: ModelReading) -> AddOptions | None:

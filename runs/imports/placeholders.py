@@ -103,7 +103,7 @@ def read_unusual(text: str, notes: list[str]) -> Parts:
     read = join_literals([*parts, text[end:]])
     inline = _inline(syntax, "".join(part for part in read if isinstance(part, str))) if places else []
     notes += [
-        f"Its {words} stays as it is: write {{{_as_name(words)}}} where it is a text of the row." for words in inline
+        f"Its {words} stays as it is: write {{{as_name(words)}}} where it is a text of the row." for words in inline
     ]
     return read
 
@@ -144,7 +144,8 @@ def _names_verdict(name: str) -> bool:
     return bool(words & (words_of("verdict_fields").keys() - {"answer", "relevance", "result", "correct"}))
 
 
-def _as_name(words: str) -> str:
+def as_name(words: str) -> str:
+    """Return words or a placeholder as the name of a field, without its marks."""
     return re.sub(r"\W+", "_", words).strip("_")
 
 

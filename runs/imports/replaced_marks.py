@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from ..exports.template_parts import Field, TemplatePart, join_literals
+from .placeholders import as_name
 
 _MARK = re.compile(r"[^\w\s]{1,4}\s?(?:\w[\w .-]{0,40})\s?[^\w\s]{0,4}|_{0,3}[A-Z][A-Z0-9_]{2,40}")
 """A name between signs, after one, or in capitals: no words that code merely cleans up."""
@@ -86,5 +87,5 @@ def with_marks(parts: Sequence[TemplatePart], marks: Sequence[str]) -> tuple[Tem
 
 def name_of_mark(mark: str) -> str:
     """Return the name of the field for a mark; empty where it does not look like one."""
-    name = re.sub(r"\W+", "_", mark).strip("_") if _MARK.fullmatch(mark) else ""
+    name = as_name(mark) if _MARK.fullmatch(mark) else ""
     return name if name.isidentifier() and len(name) > 1 else ""
