@@ -46,9 +46,10 @@ def load_litellm() -> Any:  # Any: its module
         # It would be downloaded with the first request, when the variables are as they were.
         anthropic_beta_headers_manager._load_beta_headers_config()
         with warnings.catch_warnings():
-            # Pydantic builds its types on first use, and warns of one of them: in the middle of a request.
+            # Pydantic builds its types on first use, and warns of some of them: in the middle of a request.
             warnings.simplefilter("ignore")
             litellm.ModelResponse()
+            import litellm.llms.vertex_ai.context_caching.vertex_ai_context_caching
     if first:
         litellm.suppress_debug_info = True
         logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
