@@ -1,13 +1,15 @@
 """How often the gate is wrong: accepts without a gain, and gains it does not accept; and what it says of real prompts.
 
-    python benchmarks/gate_errors.py [alike] [honest] [choices] [real] [reuse] [planted] [silent] [garbled] [--runs N]
+    python benchmarks/gate_errors.py [alike] [honest] [choices] [real] [reuse] [cuts] [planted] [silent] [garbled]
+        [--runs N]
 
 Verdicts are drawn, no model is asked. Alike: two judges of the same quality on the labels and groups of real files,
 each with a quality of its own in every group, shared or not; at most 33 of 500 accepted. Honest: the same of judges
 that are alike sure of their verdicts, for the Brier score. Choices: the same of judges
 that choose among five classes, the rarest 4 % of the rows. Real: published verdicts of
 real prompts, first looks. Reuse: 200 edits against one holdout, each from the judge in use; random edits flip verdicts
-anywhere, idle ones mend as much as they break. Planted: six points of accuracy among churn, at 2,000 holdout rows, and
+anywhere, idle ones mend as much as they break. Cuts: a judge no better, put to the gate on ten pieces of a holdout; at
+most 17 of 200 have some accept. Planted: six points of accuracy among churn, at 2,000 holdout rows, and
 at the 600 that are the holdout's share of 2,000. Silent: a judge of the same quality whose false positives cannot be
 read on a share of 2,000 rows; at most 15 of 300 accepted. Garbled: one reply in twenty unreadable by chance, asked
 again or not; how often a five-point guard on recall holds where nothing is lost and 30 % of the false positives are
@@ -34,7 +36,8 @@ from judgewright.judges.metrics import compare
 from judgewright.optimize import Guard, Objective, decide, read_objective
 from judgewright.optimize.events import GateDecided, read_as
 from judgewright.optimize.holdout import Ask, ask_again
-from judgewright.optimize.holdout.ledger import MAX_LOOKS, alpha_of_look
+from judgewright.optimize.holdout.ledger import MAX_LOOKS, History, LookRecord, alpha_of_look
+from judgewright.optimize.holdout.look_counting import LookRequest, requested_look
 from judgewright.runs.actions import needed, pair_verdicts
 
 DATA = Path(__file__).resolve().parents[2] / "shared/data"
@@ -292,6 +295,33 @@ def _accepts(kind: str, looks: int, rng: np.random.Generator) -> int:
     return accepts
 
 
+def cuts(runs: int) -> bool:
+    """Decide on ten pieces of a holdout, one after the other, for a judge no better; print in how many some accept."""
+    some = numbers = 0
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        drawn = made_rows(1_000, rng)
+        spread = rng.normal(0, 1, 500)
+        sides = [drawn.judged(noisy(drawn, spread + rng.normal(0, 0.7, 500), rng)) for _ in range(2)]
+        history, accepted = History(), False
+        for piece in range(10):
+            before, after = (side.only(range(100 * piece, 100 * piece + 100)) for side in sides)
+            look = requested_look(history, _look_at(before.dataset, piece))
+            decision = decide(before, after, ACCURACY, alpha=look.alpha, look=look.number)
+            accepted |= decision.accepted
+            records = (*history.records, LookRecord(look=look, outcome="refused", reason=""))
+            history = replace(history, records=records)
+        some, numbers = some + accepted, max(numbers, look.number)
+    print(f"cuts: ten pieces of a holdout, a judge no better: some accepted in {some} of {runs}, ", end="")
+    print(f"the last at look {numbers}", flush=True)
+    return some <= 17 * runs / 200
+
+
+def _look_at(piece: Dataset, number: int) -> LookRequest:
+    run_id = str(number)
+    return LookRequest(holdout=piece.content_hash, run_id=run_id, before="old", after="new", purpose="gate", line="")
+
+
 def _flips(kind: str, right: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     rate = rng.uniform(0.01, 0.15)
     if kind == "random":
@@ -393,6 +423,7 @@ PARTS = {
     "choices": (choices, 500),
     "real": (real, 1),
     "reuse": (reuse, 100),
+    "cuts": (cuts, 200),
     "planted": (planted, 200),
     "silent": (silent, 300),
     "garbled": (garbled, 200),

@@ -4,7 +4,8 @@ Every decision on a holdout teaches something about it. So that many tries do no
 accident, look t since the last accept is tested at alpha_t = alpha * 6 / (pi^2 t^2); over all t
 these sum to alpha (alpha spending by the Basel series). An accept starts the count anew: the
 accepted prompt is a new null hypothesis. A look is entered before the rows are opened, so that one
-that was cut off counts too.
+that was cut off counts too. It counts where any of its rows are met again, whatever the prompts,
+and where its two prompts are compared again, whatever the rows.
 
 A holdout is its rows and not its name: each run says which rows it sees and which are sealed to it.
 Rows that some run saw are no holdout any more, and looks at other holdouts with more than a few of
@@ -17,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from ...judges import Dataset, DecisionRule, JudgePrompt, Splits, split_dataset
 from ...judges.splits import Part, Side
@@ -53,6 +54,12 @@ def version_of(judge: str) -> str:
     return judge.partition("+")[0]
 
 
+def compared(before: str, after: str) -> tuple[str, str]:
+    """Return by which versions a pair of judges is known again: without rules, unless they are all that differs."""
+    versions = version_of(before), version_of(after)
+    return (before, after) if versions[0] == versions[1] else versions
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
     """The permit to open one holdout for one decision."""
@@ -72,14 +79,31 @@ class Look:
     """Version of the candidate."""
     line: str = ""
     """Whose looks it counts among: a model's own where an accepted prompt is rechecked on it."""
+    pair: tuple[str, str] | None = None
+    """By which names its judges are known again on other rows, where their versions are of these rows alone."""
     carried: int = 0
     """Looks at other holdouts with the same rows that are counted in `number`."""
+    paired: int = 0
+    """Looks of other runs at other rows that compared this pair, which are counted in `number`."""
     measured: int = 0
     """Other prompts that were measured on these rows before, which are counted in `number`."""
     opened: str = ""
     """How many rows were open to an earlier run, where that was allowed; empty where none were."""
     alike: tuple[str, ...] = ()
     """Of which earlier rows there are too few here to count, edited ones included."""
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> Look:  # Any: JSON
+        """Read what `asdict` wrote; an earlier version lacks the later fields."""
+        known = {name: fields[name] for name in cls.__dataclass_fields__ if name in fields}
+        before, after = known.get("pair") or (None, None)
+        pair = None if before is None else (before, after)
+        return cls(**{**known, "alike": tuple(known.get("alike", ())), "pair": pair})
+
+    @property
+    def compared(self) -> tuple[str, str]:
+        """Which two it compared, under whatever rules."""
+        return self.pair or compared(self.before, self.after)
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -90,6 +114,10 @@ class Look:
         if self.carried:
             looks = f"{self.carried} {'look' if self.carried == 1 else 'looks'}"
             cautions.append(f"{looks} at other holdouts with some of these rows counted as looks at this one")
+        if self.paired:
+            looks = f"{self.paired} {'look' if self.paired == 1 else 'looks'}"
+            pair = "" if self.pair is None else f", known by their names {' and '.join(self.pair)},"
+            cautions.append(f"{looks} at the same two judges{pair} on other rows counted as looks at this one")
         if self.measured:
             prompts = "1 other prompt was" if self.measured == 1 else f"{self.measured} other prompts were"
             cautions.append(f"{prompts} measured on these rows before; each counted as a look")
@@ -188,6 +216,7 @@ class Ledger(Protocol):
         purpose: str = "gate",
         line: str = "",
         known_as: tuple[str, ...] = (),
+        pair: tuple[str, str] | None = None,
     ) -> Look:
         """Enter a look, durably, before the holdout is opened.
 
@@ -201,6 +230,7 @@ class Ledger(Protocol):
             purpose: Which command looks.
             line: Whose looks it is counted among.
             known_as: Other versions under which either was measured; they are no other prompts.
+            pair: By which names the two are known again on other rows, where the versions are of these rows alone.
 
         Raises:
             InputError: The looks on this holdout are spent; fresh labels are needed.

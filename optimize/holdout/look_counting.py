@@ -7,12 +7,13 @@ smaller overlap is told and not counted.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...judges import InputError, WorkspaceError
-from .ledger import SHARED, History, Look, LookOutcome, LookRecord, SeenRows, alpha_of_look, version_of
+from .ledger import SHARED, History, Look, LookOutcome, LookRecord, SeenRows, alpha_of_look, compared, version_of
 from .row_fingerprints import Overlap, RowFingerprints
 from .sides import Sides
 
@@ -29,16 +30,23 @@ class LookRequest:
     line: str
     known_as: tuple[str, ...] = ()
     """Other versions under which either was measured, such as those of its verdict file."""
+    pair: tuple[str, str] | None = None
+    """See `Look.pair`; None where the versions tell."""
+
+    @property
+    def compared(self) -> tuple[str, str]:
+        """Which two are compared, under whatever rules."""
+        return self.pair or compared(self.before, self.after)
 
 
 def requested_look(history: History, request: LookRequest) -> Look:
     """Return the look that is wanted: the one this run has begun with these prompts, else the next.
 
-    Looks are counted anew only where the old prompt is one that this holdout accepted: what was
-    tried before that was about another prompt. A look that goes on from any other prompt counts all
-    earlier ones. Of other holdouts with the same rows that one counts which has had the most looks.
-    Each other prompt that was measured on these rows counts as a look of its own; the one in use
-    and the candidate itself do not.
+    Its number is 1 and the earlier looks at rows of this holdout, whatever the prompts, and those
+    that compared this pair, whatever the rows. Each other prompt that was measured on these rows
+    counts as a look of its own; the one in use and the candidate itself do not. Looks are counted
+    anew only where the old prompt is one that this holdout accepted: what was tried before that was
+    about another prompt.
     """
     identity = (request.holdout, request.run_id, request.before, request.after, request.purpose, request.line)
     for record in history.records:
@@ -52,17 +60,15 @@ def requested_look(history: History, request: LookRequest) -> Look:
         opened = memory.opened.get(request.holdout, "")
         if request.holdout in memory.alike:
             alike.append(memory.alike[request.holdout])
-    own, carried = _spent(history.records, request, request.holdout)
-    looks = own + carried
-    holdouts = {request.holdout}
+    shares = {request.holdout: math.inf}
     for other in _sharing(history, request.holdout):
-        if other.counts:
-            holdouts.add(other.holdout)
-            looks = max(looks, sum(_spent(history.records, request, other.holdout)))
-        else:
+        shares[other.holdout] = other.share
+        if not other.counts:
             alike.append(other.describe())
+    own, carried, paired = _count_looks(history.records, request, shares)
+    holdouts = {holdout for holdout, share in shares.items() if share > SHARED}
     measured = len(_measured(history, request, holdouts))
-    number = looks + measured + 1
+    number = own + carried + paired + measured + 1
     return Look(
         holdout=request.holdout,
         number=number,
@@ -72,26 +78,47 @@ def requested_look(history: History, request: LookRequest) -> Look:
         before=request.before,
         after=request.after,
         line=request.line,
-        carried=looks - own,
+        pair=request.pair,
+        carried=carried,
+        paired=paired,
         measured=measured,
         opened=opened,
         alike=tuple(alike),
     )
 
 
-def _spent(records: Iterable[LookRecord], request: LookRequest, holdout: str) -> tuple[int, int]:
-    """Count the looks at one holdout that count for the one wanted, and those that it took over itself."""
-    count = carried = 0
+def _count_looks(
+    records: Iterable[LookRecord], request: LookRequest, shares: Mapping[str, float]
+) -> tuple[int, int, int]:
+    """Count earlier looks: at this holdout, at others with its rows, and at other rows by other runs of this pair.
+
+    Holdouts with a few of its rows each, such as many thin pieces, count as a look a twentieth that they add up to.
+    """
+    earlier: list[LookRecord] = []
     for record in records:
         look = record.look
         # A recheck on another model has a line of its own, which spends nothing of this one.
         if look.line != request.line:
             continue
-        if _starts_anew(record, request, {holdout, request.holdout}):
-            count = carried = 0
-        elif look.holdout == holdout:
-            count, carried = count + 1, max(carried, look.carried)
-    return count, carried
+        if record.outcome == "accepted" and version_of(look.after) == version_of(request.before):
+            earlier = [one for one in earlier if not _forgotten(one.look, look.holdout, request)]
+            if look.holdout in shares:
+                continue
+        earlier.append(record)
+    looks = [record.look for record in earlier]
+    at_rows = [look for look in looks if shares.get(look.holdout, 0.0) > SHARED]
+    elsewhere = [look for look in looks if shares.get(look.holdout, 0.0) <= SHARED]
+    of_pair = {look.run_id for look in elsewhere if look.compared == request.compared}
+    few = sum(shares.get(name, 0.0) for name in {look.holdout for look in elsewhere})
+    own = sum(look.holdout == request.holdout for look in at_rows)
+    pieces = max(0, math.ceil(round(few / SHARED, 6)) - 1)
+    return own, len(at_rows) - own + pieces, len(of_pair - {request.run_id} - {look.run_id for look in at_rows})
+
+
+def _forgotten(look: Look, accepted_on: str, request: LookRequest) -> bool:
+    """Whether an accept of the prompt in use ends what a look counts for; not if that was about this prompt already."""
+    about_it = version_of(look.before) == version_of(request.before)
+    return accepted_on in (look.holdout, request.holdout) and not about_it
 
 
 def _starts_anew(record: LookRecord, request: LookRequest, holdouts: set[str]) -> bool:
@@ -116,7 +143,7 @@ def _measured(history: History, request: LookRequest, holdouts: set[str]) -> set
         if _starts_anew(record, request, holdouts):
             since = number
         if record.look.holdout in holdouts:
-            counted |= {version_of(record.look.before), version_of(record.look.after)}
+            counted |= {version_of(record.look.before), version_of(record.look.after), *record.look.compared}
     mine = _sealed(history.memories, request.holdout)
     # A prompt may have been measured piece by piece; three rows to try an endpoint are no look.
     pieces: dict[tuple[str, bytes], RowFingerprints] = {}
@@ -136,7 +163,13 @@ class _Sharing:
 
     holdout: str
     overlap: Overlap
-    counts: bool
+    share: float
+    """What the two have in common of the rows or the groups of the smaller one."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether that is more than a few."""
+        return self.share > SHARED
 
     def describe(self) -> str:
         """Say that the overlap is too small to count."""
@@ -158,14 +191,9 @@ def _sharing(history: History, holdout: str) -> list[_Sharing]:
             sealed_too = [part for other, part in memory.sealed.items() if other != name]
             overlap = mine.shared_with(theirs, unless=sealed_too)
             if overlap.rows:
-                sharing[name] = _Sharing(name, overlap, counts(overlap, mine, theirs))
+                rows, groups = min(mine.rows, theirs.rows), min(len(mine.groups), len(theirs.groups))
+                sharing[name] = _Sharing(name, overlap, max(overlap.rows / rows, overlap.groups / groups))
     return list(sharing.values())
-
-
-def counts(overlap: Overlap, mine: RowFingerprints, theirs: RowFingerprints) -> bool:
-    """Whether what two parts share is more than a few of either's rows or groups."""
-    rows, groups = min(mine.rows, theirs.rows), min(len(mine.groups), len(theirs.groups))
-    return overlap.rows > SHARED * rows or overlap.groups > SHARED * groups
 
 
 def _sealed(memories: Iterable[SeenRows], holdout: str) -> RowFingerprints:

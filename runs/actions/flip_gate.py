@@ -38,6 +38,7 @@ from ..store.journal import RunJournal, RunRecord, create_run, get_run, list_run
 from ..store.labels import LabelStore
 from ..store.ledger import HoldoutLedger
 from ..store.run_clients import open_run_clients
+from ..store.sealed_rows import pair_of
 from ..store.workspace import Workspace
 from .gate import GateModel, TwoJudges, ask_rows, named
 from .gate_decision import GATED, Terms, count_groups, hash_question, hash_verdicts
@@ -168,6 +169,8 @@ class _Sides:
     versions: tuple[str, str]
     known_as: tuple[str, ...] = ()
     """Other versions under which the figures of either may have been seen before."""
+    pair: tuple[str, str] | None = None
+    """See `Look.pair`."""
     question: Mapping[str, Any]  # Any: JSON
     """What identifies them in a question that was asked before."""
     verdicts: Callable[[str, Sequence[Dataset]], _Verdicts]
@@ -245,6 +248,7 @@ def gate_verdicts_by_flips(
         names=(before.judge, after.judge),
         versions=versions,
         known_as=known_as,
+        pair=pair_of(before, after, known_as),
         question={"before": versions[0], "after": versions[1]},
         verdicts=join,
     )
@@ -348,7 +352,6 @@ def flip_progress(workspace: Workspace, run_id: str) -> FlipGated:
     """Say how far the labels of a queue have come; nothing is entered."""
     database = workspace.database
     config = QueueConfig.from_json(get_run(database, run_id).config)
-    look = config.design["look"]
     labels = labels_of_queue(run_id, config, LabelStore(database).records(run_id))
     given = [GivenLabel(label.first.row_id, label.label) for label in labels]
     events = RunJournal(database, run_id).events()
@@ -357,7 +360,7 @@ def flip_progress(workspace: Workspace, run_id: str) -> FlipGated:
     return FlipGated(
         run_id=run_id,
         about=config.design["about"],
-        look=Look(**{**look, "alike": tuple(look["alike"])}),
+        look=Look.from_json(config.design["look"]),
         decision=queue.decide(given),
         answer=answer,
         question=config.question,
@@ -396,7 +399,9 @@ def _begin(
     rows = {content_hash: RowFingerprints.of(*parts)}
     ledger.remember(run_id, open=RowFingerprints(), sealed=rows, allow_opened=allow_opened)
     before, after = judges.versions
-    return ledger.begin(content_hash, run_id=run_id, before=before, after=after, known_as=judges.known_as)
+    return ledger.begin(
+        content_hash, run_id=run_id, before=before, after=after, known_as=judges.known_as, pair=judges.pair
+    )
 
 
 def _leave_out(workspace: Workspace, every: Dataset, sealed: Dataset | None) -> tuple[Dataset, list[str]]:

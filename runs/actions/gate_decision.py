@@ -33,6 +33,7 @@ from ...optimize.settings import require_probabilities
 from ...slices import Predicate
 from ..store.journal import RunJournal, create_run, list_runs, run_session
 from ..store.ledger import HoldoutLedger
+from ..store.sealed_rows import pair_of
 from ..store.workspace import Workspace
 from .run_summary import RunSummary, read_run, uncounted
 
@@ -181,7 +182,8 @@ def gate_verdicts(
         sealed = {dataset.content_hash: RowFingerprints.of(dataset)}
         ledger.remember(run_id, open=RowFingerprints(), sealed=sealed, allow_opened=terms.allow_opened)
         named = {"before": versions[0], "after": versions[1]}
-        look = ledger.begin(dataset.content_hash, run_id=run_id, **named, known_as=known_as)
+        pair = pair_of(before, after, known_as)
+        look = ledger.begin(dataset.content_hash, run_id=run_id, **named, known_as=known_as, pair=pair)
         inside = None if terms.slice is None else terms.slice.mask(dataset.rows)
         decision = decide(
             before,

@@ -107,6 +107,7 @@ class HoldoutLedger:
         purpose: str | None = None,
         line: str | None = None,
         known_as: tuple[str, ...] = (),
+        pair: tuple[str, str] | None = None,
     ) -> Look:
         """See `Ledger.begin`."""
         request = LookRequest(
@@ -117,6 +118,7 @@ class HoldoutLedger:
             purpose=self._purpose if purpose is None else purpose,
             line=self._line if line is None else line,
             known_as=known_as,
+            pair=pair,
         )
 
         def enter(connection: Connection) -> tuple[Look, _Head]:
@@ -328,9 +330,7 @@ def _records(entries: Iterable[tuple[Any, ...]]) -> list[LookRecord]:  # Any: SQ
         entry = json.loads(content)
         if entry["entry"] not in ("begin", "conclude"):
             continue
-        # Entries of an earlier format lack the later fields of a look.
-        fields = {name: entry[name] for name in Look.__dataclass_fields__ if name in entry}
-        look = Look(**{**fields, "alike": tuple(fields.get("alike", ()))})
+        look = Look.from_json(entry)
         # A conclusion takes the place of the look it concludes, which keeps its position.
         records[look] = LookRecord(look=look, outcome=entry.get("outcome"), reason=entry.get("reason"))
     return list(records.values())

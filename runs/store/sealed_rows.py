@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,6 +22,8 @@ from .sides import SIDES_FILE
 from .workspace import Workspace
 
 _VERSION = re.compile(r".+@([0-9a-f]{12})")
+_UNNAMED = "verdicts-"
+"""What begins the name of a judge that only its verdicts tell."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,12 +132,24 @@ def seal_judges(workspace: Workspace, judges: Iterable[JudgedDataset], *, show_a
 
 def version_of(judged: JudgedDataset) -> str:
     """Return the version that a verdict file is of, where its column `judge` says so, else a hash of its verdicts."""
-    names = {row.meta.get("judge") for row in judged.dataset.rows}
-    only = names.pop() if len(names) == 1 else None
-    if isinstance(only, str) and (named := _VERSION.fullmatch(only)):
+    if named := _VERSION.fullmatch(_named_in_rows(judged)) or _VERSION.fullmatch(judged.judge):
         return named[1]
     verdicts = sorted((a.row_id, a.score, a.positive) for a in judged.answers if isinstance(a, Verdict))
-    return f"verdicts-{hashlib.blake2b(repr(verdicts).encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
+    return f"{_UNNAMED}{hashlib.blake2b(repr(verdicts).encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
+
+
+def pair_of(before: JudgedDataset, after: JudgedDataset, known_as: Sequence[str]) -> tuple[str, str]:
+    """Return by what two judges are known again on other rows: their versions (see `version_of`), else their names."""
+    pair = zip(known_as or map(version_of, (before, after)), (before, after), strict=True)
+    one, other = (side.judge if name.startswith(_UNNAMED) else name for name, side in pair)
+    return one, other
+
+
+def _named_in_rows(judged: JudgedDataset) -> str:
+    """Return what the column `judge` says of all rows, or nothing."""
+    names = {row.meta.get("judge") for row in judged.dataset.rows}
+    only = names.pop() if len(names) == 1 else None
+    return only if isinstance(only, str) else ""
 
 
 def require_shown(seal: Seal, judged: JudgedDataset, *, name: str) -> None:

@@ -93,6 +93,7 @@ class MemoryLedger:
         purpose: str = "gate",
         line: str = "",
         known_as: tuple[str, ...] = (),
+        pair: tuple[str, str] | None = None,
     ) -> Look:
         """See `Ledger.begin`."""
         request = LookRequest(
@@ -103,6 +104,7 @@ class MemoryLedger:
             purpose=purpose,
             line=line,
             known_as=known_as,
+            pair=pair,
         )
         look = requested_look(self.history(), request)
         if find_look(self._records, look) is None:

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from judgewright.judges import BINARY, Dataset, InputError, Row
 from judgewright.optimize.holdout import Ledger, RowFingerprints, row_keys
@@ -197,3 +199,91 @@ def test_rows_of_an_earlier_version_are_known_by_their_keys_alone() -> None:
         ledger.remember("first", open=RowFingerprints(), sealed={"old": bare})
         ledger.conclude(ledger.begin("old", run_id="first", before="a", after="b"), outcome="refused", reason="no")
         assert next_look(ledger, rows).number == number
+
+
+def refused_look(ledger: Ledger, run_id: str, rows: Iterable[int], before: str, after: str) -> Look:
+    """A look at such rows by a run of its own, refused."""
+    part = Dataset.of(rows_of(rows), labels=BINARY)
+    ledger.remember(run_id, open=RowFingerprints(), sealed={part.content_hash: RowFingerprints.of(part)})
+    look = ledger.begin(part.content_hash, run_id=run_id, before=before, after=after)
+    ledger.conclude(look, outcome="refused", reason="no gain")
+    return look
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(2, 20), st.booleans())
+def test_the_pieces_of_a_holdout_spend_together_what_it_may(pieces: int, whole: bool) -> None:
+    """However it is cut, the same pair is tested at no first level twice; the whole afterwards is the next look."""
+    ledger = MemoryLedger(max_looks=99)
+    size = 60 // pieces
+    looks = [refused_look(ledger, str(k), range(3 * k * size, 3 * (k + 1) * size), "a", "b") for k in range(pieces)]
+    if whole:
+        looks.append(refused_look(ledger, "whole", range(180), "a", "b"))
+    assert [look.number for look in looks] == list(range(1, len(looks) + 1))
+    assert sum(look.alpha for look in looks) < 0.05
+
+
+GROUPS = st.sets(st.integers(0, 30), min_size=4, max_size=20)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(GROUPS, st.sampled_from("abc"), st.sampled_from("xyz")), min_size=1, max_size=7))
+def test_a_look_counts_where_its_rows_or_its_pair_are_met_again(drawn: list[tuple[set[int], str, str]]) -> None:
+    """As set arithmetic counts: rows of the smaller holdout shared beyond a twentieth, or the pair of another run."""
+    ledger = MemoryLedger()
+    earlier: list[tuple[set[int], str, str]] = []
+    for number, (groups, before, after) in enumerate(drawn):
+        rows = [3 * group + i for group in sorted(groups) for i in range(3)]
+        if any(groups == others for others, _, _ in earlier):
+            continue
+        look = refused_look(ledger, str(number), rows, before, after)
+        pair = (before, after)
+        shared = sum(bool(groups & others) or pair == (old, new) for others, old, new in earlier)
+        assert look.number == 1 + shared
+        earlier.append((groups, before, after))
+
+
+def test_thin_pieces_of_other_holdouts_are_added_up() -> None:
+    """One of them alone is too few to count; four of three rows each are three looks."""
+    numbers = []
+    for holdouts in (1, 2, 4):
+        ledger = MemoryLedger()
+        for k in range(holdouts):
+            start = 3_000 * (k + 1)
+            refused_look(ledger, str(k), [*range(3 * k, 3 * k + 3), *range(start, start + 90)], "a", f"other {k}")
+        numbers.append(refused_look(ledger, "all", [*range(12), *range(300, 360)], "a", "b").number)
+    assert numbers == [1, 2, 4]
+
+
+def test_an_easy_win_over_another_prompt_brings_nothing_back() -> None:
+    """What was tried from the prompt in use counts on, though that is accepted in place of a bad one afterwards."""
+    ledger = MemoryLedger()
+    for after in "xyz":
+        refused_look(ledger, after, range(90), "a", after)
+    part = Dataset.of(rows_of(range(90)), labels=BINARY)
+    win = ledger.begin(part.content_hash, run_id="win", before="bad", after="a")
+    ledger.conclude(win, outcome="accepted", reason="gain")
+    assert ledger.begin(part.content_hash, run_id="last", before="a", after="w").number == 4
+
+
+def test_a_pair_is_known_again_under_other_rules_and_by_names() -> None:
+    """Another threshold is no other pair, unless it is all that is compared; verdict files are known by names."""
+    ledger = MemoryLedger()
+    assert [refused_look(ledger, str(k), range(90 * k, 90 * k + 90), "a", f"b+{k}").number for k in range(3)] == [
+        1,
+        2,
+        3,
+    ]
+    numbers = [refused_look(ledger, f"t{k}", range(900 + 90 * k, 990 + 90 * k), "c", f"c+{k}").number for k in range(3)]
+    assert numbers == [1, 1, 1]
+    for week, number in enumerate((1, 2, 3)):
+        part = Dataset.of(rows_of(range(9_000 + 90 * week, 9_090 + 90 * week)), labels=BINARY)
+        ledger.remember(f"w{week}", open=RowFingerprints(), sealed={part.content_hash: RowFingerprints.of(part)})
+        look = ledger.begin(
+            part.content_hash, run_id=f"w{week}", before=f"v{week}", after=f"u{week}", pair=("old.jsonl", "new.jsonl")
+        )
+        assert look.number == number
+    assert look.cautions == (
+        "2 looks at the same two judges, known by their names old.jsonl and new.jsonl, on other rows counted as looks "
+        "at this one",
+    )
