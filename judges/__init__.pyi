@@ -27,6 +27,7 @@ from .judged_dataset import JudgedDataset, group_codes
 from .leaderboard import Leaderboard, rank_judges
 from .listwise import Repairs, Window, judge_listwise, rank, rank_queries
 from .metrics.benchmark import Benchmark, by_column, measure, require_column
+from .metrics.equal_gain import EqualGain, equal_gain
 from .metrics.estimate import Estimate
 from .metrics.influence import influence, point
 from .metrics.paired_comparison import POWER, Change, clustered_se, compare, holm, rows_needed
@@ -115,6 +116,7 @@ __all__ = [
     "DecisionRule",
     "DivergedError",
     "Endpoint",
+    "EqualGain",
     "Estimate",
     "Example",
     "Filled",
@@ -169,6 +171,7 @@ __all__ = [
     "clustered_se",
     "compare",
     "cut_off",
+    "equal_gain",
     "estimate_tokens",
     "fit_calibration",
     "group_codes",

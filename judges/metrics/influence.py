@@ -85,7 +85,7 @@ def cell_influence(metric: str, counts: Counts) -> tuple[float, FloatArray] | No
         return (value := float(counts[0]) / total, np.array([1.0 - value, -value])) if total else None
     assert entry.formula is not None, metric
     # An empty table has no metric; dividing by 1 says so without a warning.
-    shares = counts.reshape(size, size) / max(int(counts.sum()), 1)
+    shares = counts.reshape(size, size) / (counts.sum() or 1)
     value = float(entry.formula(shares))
     if entry.influence is None or not np.isfinite(value):
         return None

@@ -89,19 +89,41 @@ def compare(
         return None
     groups = before.groups
     moved = influence(metric, *after.compared(metric)) - influence(metric, *before.compared(metric))
-    by_group = np.bincount(groups, weights=moved).astype(np.float64)
-    changed_groups = int((np.abs(by_group) > UNMOVED).sum())
     denominators = denominator(metric, before), denominator(metric, after)
     if metric == "f1_macro_grades":
         weights = _class_weights(before) + _class_weights(after)
     else:
         weights = (denominators[0] | denominators[1]).astype(np.float64)
+    return paired_change(metric, (old, new), moved, groups, weights=weights, denominators=denominators)
+
+
+def paired_change(
+    metric: str,
+    values: tuple[float, float],
+    moved: FloatArray,
+    groups: IntArray,
+    *,
+    weights: FloatArray,
+    denominators: tuple[BoolArray, BoolArray],
+) -> Change:
+    """Put the evidence for a difference together from each row's influence on it.
+
+    Args:
+        metric: What changed.
+        values: The metric before and after.
+        moved: Each row's influence on the difference; shape (n,).
+        groups: Group codes 0..G-1; shape (n,).
+        weights: How much each row bears on the metric; shape (n,).
+        denominators: Which rows it is computed from, before and after; shape (n,) each.
+    """
+    by_group = np.bincount(groups, weights=moved).astype(np.float64)
+    changed_groups = int((np.abs(by_group) > UNMOVED).sum())
     effective = effective_groups(np.bincount(groups, weights=weights))
     # One group that changed cannot show how much groups differ.
     freedom = 0.0
     if changed_groups >= 2:
         freedom = max(1.0, min(float(changed_groups), effective) - 1.0)
-    difference = new - old
+    difference = values[1] - values[0]
     se = clustered_se(moved, groups)
     p, low, high = 1.0, None, None
     if freedom > 0 and 0.0 < se < math.inf:
@@ -113,14 +135,14 @@ def compare(
         low, high = difference - quantile * se, difference + quantile * se
     return Change(
         metric=metric,
-        before=old,
-        after=new,
+        before=values[0],
+        after=values[1],
         difference=difference,
         se=se if math.isfinite(se) else None,
         low=low,
         high=high,
         p=p,
-        n=len(rows),
+        n=len(moved),
         groups=len(by_group),
         changed_groups=changed_groups,
         freedom=freedom,
