@@ -206,9 +206,8 @@ class HoldoutLedger:
         kept = _Head(head[0][0], head[0][1].hex()) if head else _EMPTY
         if kept != walked:
             raise _broken(f"it has {walked.entries} entries, its head says {kept.entries}")
-        # One entry behind is what a crash between the commit and the file leaves; other machines add any number.
-        behind = walked.entries - beside.entries
-        if behind < 0 or (behind > 1 and not self._database.shared) or beside.hash != links[beside.entries]:
+        # A beginning of the chain is what a crash between a commit and the file leaves, and what other machines add to.
+        if not 0 <= beside.entries <= walked.entries or beside.hash != links[beside.entries]:
             raise _broken(f"it has {walked.entries} entries, {self._file.name} says {beside.entries}")
         return walked
 

@@ -254,17 +254,14 @@ def test_tampering_shows(store: Store, tampering: str) -> None:
             ledger.begin("h", run_id="run", before="2", after="5")
 
 
-@pytest.mark.parametrize("content", [None, "", "6 00", "nonsense"])
-def test_a_lost_or_edited_head_file_shows(tmp_path: Path, content: str | None) -> None:
+@pytest.mark.parametrize("content", ["", "6 00", "nonsense", "-1 {end}", "8 {end}"])
+def test_an_edited_head_file_shows(tmp_path: Path, content: str) -> None:
     """The file beside a database file belongs to it."""
     store = SqliteStore(tmp_path)
     with store.open() as database:
         fill(HoldoutLedger(database))
         head = database.head_file
-        if content is None:
-            head.unlink()
-        else:
-            head.write_text(content)
+        head.write_text(content.format(end=head.read_text().split()[1]))
         with pytest.raises(WorkspaceError, match="tampered"):
             HoldoutLedger(database).verify()
 
@@ -285,6 +282,23 @@ def test_a_crash_between_commit_and_head_file_is_mended(store: Store) -> None:
             assert ledger.begin("h", run_id="run", before="a", after=after) == look
             assert head.read_bytes() == written
         assert ledger.verify() == 3
+
+
+def test_a_head_file_that_any_number_of_entries_are_behind_is_no_tampering(store: Store) -> None:
+    """As a merge leaves it that was killed between its commit and the file; the next entry brings it up to date."""
+    with store.open() as database:
+        ledger, heads = HoldoutLedger(database), [b""]
+        for after in "bcde":
+            ledger.begin("h", run_id="run", before="a", after=after)
+            heads.append(database.head_file.read_bytes())
+        for head in heads:
+            if head:
+                database.head_file.write_bytes(head)
+            else:
+                database.head_file.unlink()
+            assert ledger.verify() == 4
+            ledger.begin("h", run_id="run", before="a", after="b")
+            assert database.head_file.read_bytes() == heads[-1]
 
 
 def test_a_workspace_begun_anew_does_not_forget_its_looks(tmp_path: Path) -> None:
