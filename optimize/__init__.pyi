@@ -24,6 +24,7 @@ from .losses.loss import Loss, default_loss, parse_loss, row_losses, write_loss
 from .losses.objective import Floor, Guard, Objective
 from .losses.reading import ModelReading, read_by_model
 from .minibatch import minibatch
+from .outcome import BY_GATE, RUN_OUTCOMES, GateOutcome, RunOutcome, exit_code
 from .proposers.fewshot import FewShot
 from .proposers.gepa import Gepa
 from .proposers.guidelines import Guidelines
@@ -42,7 +43,9 @@ from .word_diff import Piece, diff_prompts, diff_words, prompt_parts
 __all__ = [
     "ASKED_AGAIN",
     "BUDGET",
+    "BY_GATE",
     "PARTS",
+    "RUN_OUTCOMES",
     "VOLATILE",
     "Archive",
     "Asked",
@@ -58,6 +61,7 @@ __all__ = [
     "Expression",
     "FewShot",
     "Floor",
+    "GateOutcome",
     "Gepa",
     "Goal",
     "Guard",
@@ -84,6 +88,7 @@ __all__ = [
     "Proposer",
     "Rewrite",
     "RunContext",
+    "RunOutcome",
     "RunSettings",
     "Services",
     "StepBound",
@@ -116,6 +121,7 @@ __all__ = [
     "diff_prompts",
     "diff_words",
     "draw_runs",
+    "exit_code",
     "find_target",
     "first_difference",
     "gate",

@@ -21,9 +21,11 @@ from .events import (
     GateDecided,
     HunksMeasured,
     MeasuredSide,
+    ProposalRecord,
     Remeasured,
     RowsSplit,
     SearchStarted,
+    StepTaken,
     ThresholdTuned,
     read_as,
 )
@@ -35,6 +37,7 @@ from .holdout.ledger import remember_split, split_with_memory
 from .hunks import split_hunks
 from .losses.loss import Loss
 from .losses.objective import Objective
+from .outcome import why_no_candidate
 from .search_state import SearchState
 from .settings import RunSettings, require_columns, require_judging, require_probabilities, require_probability
 from .step import Step
@@ -177,10 +180,12 @@ def measure_edit(run: RunContext, best: Survivor | None) -> None:
 def decide_on_holdout(run: RunContext, best: Survivor | None) -> Decision | None:
     """Put the survivor through the gate, unless its chance is too small; without one there is nothing to decide."""
     if best is None or not best.sent:
-        nothing = DecisionRecord(accepted=False, outcome="refused", reason="no candidate beat the prompt on validation")
-        if best is not None:
-            nothing = DecisionRecord(accepted=False, outcome="not sent", reason=best.why_not_sent)
-        run.services.record(GateDecided(decision=nothing))
+        outcome, reason = "not sent", "" if best is None else best.why_not_sent
+        if best is None or best.prompt is run.prompt:
+            outcome, why = why_no_candidate(_proposals(run))
+            alone = "; another threshold alone has too small a chance for a look (--look-anyway takes it)"
+            reason = f"{why}{alone}" if best else why
+        run.services.record(GateDecided(decision=DecisionRecord(accepted=False, outcome=outcome, reason=reason)))
         return None
     decision = gate(
         run.prompt,
@@ -196,6 +201,13 @@ def decide_on_holdout(run: RunContext, best: Survivor | None) -> Decision | None
     )
     run.services.record(read_as(GateDecided, decision.to_json()))
     return decision
+
+
+def _proposals(run: RunContext) -> list[ProposalRecord]:
+    """Return every proposal of the search, as the journal has it."""
+    events = run.services.journal.events()
+    steps = [read_as(StepTaken, event.payload) for event in events if event.kind == StepTaken.kind]
+    return [proposal for step in steps for proposal in (step.proposal, *(step.others or ()))]
 
 
 def measure_everything(run: RunContext, best: Survivor | None, decision: Decision | None) -> None:

@@ -27,6 +27,7 @@ from .context import RunContext, judge_rows
 from .events import ProposalRecord, StepTaken
 from .guarding import limits_beside
 from .invariants import check_candidate
+from .outcome import FAILED, NO_PROPOSAL
 from .proposers import NoProposal, Proposal, Trial, Unanswered, Workbench
 from .proposers.prompt_parts import rows_shown
 from .racing.race import DropReason, RaceResult, Standing, run_race
@@ -34,6 +35,9 @@ from .racing.schedule import RaceSettings
 from .search_state import SearchState
 from .settings import RACE_SHARE
 
+_TOO_LARGE = (400, 413, 422)
+"""What endpoints answer to a request that is longer than their context."""
+LARGER_CONTEXT = "a larger context is the server's setting (llama.cpp -c, vLLM --max-model-len, Ollama num_ctx)"
 UNTRIED = "not tried"
 """The result of a proposal until the step has one for it."""
 _LOST: Mapping[DropReason, str] = {
@@ -138,7 +142,7 @@ class Step:
         for k, proposal in enumerate(ask_together(tasks)):
             entry = _Entry(number=first + k, record=ProposalRecord(result=UNTRIED))
             if isinstance(proposal, NoProposal):
-                entry.end("no proposal", reason=proposal.reason)
+                entry.end(FAILED if proposal.failed else NO_PROPOSAL, reason=proposal.reason)
             else:
                 self._check(entry, proposal, entries)
             entries.append(entry)
@@ -199,7 +203,8 @@ class Step:
         try:
             return proposer.propose(brief.prompt, brief, self._bench(number), step=number)
         except Unanswered as error:
-            return NoProposal(f"the optimizer model failed: {error}")
+            helps = f" ({error.hint})" if error.hint else ""
+            return NoProposal(f"the optimizer model failed: {error}{helps}", failed=True)
         except LossError as error:
             return NoProposal(f"no loss: {error}")
 
@@ -290,7 +295,11 @@ class Step:
         completions: list[Completion] = []
         for outcome in self.run.services.optimizer_client.ask(requests):
             if isinstance(outcome, ModelError):
-                raise Unanswered(str(outcome), status=outcome.status) from outcome
+                hint = outcome.hint
+                if hint is None and outcome.status in _TOO_LARGE:
+                    tokens = self.run.settings.brief_tokens
+                    hint = f"where it is too long, a --brief-tokens under {tokens:,} makes it shorter; {LARGER_CONTEXT}"
+                raise Unanswered(str(outcome), status=outcome.status, hint=hint) from outcome
             if not isinstance(outcome, Completion):
                 raise outcome
             text = without_thinking(outcome.text)

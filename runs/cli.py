@@ -97,8 +97,8 @@ def cli() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line.
 
-    The exit code is 0 for done, 1 for a check that failed, 2 for a usage or input error, 3 for an
-    endpoint, disk or budget error, and 4 for a run that was not sent to the gate.
+    The exit code is 0 for done, 1 for a check that said no, 2 for a usage or input error, 3 for an
+    endpoint, disk or budget error, and 4 for a run that was not sent to the gate; see `exit_code`.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     try:

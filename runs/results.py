@@ -165,10 +165,10 @@ class Slices(Printed):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class GateDecision(Printed):
-    """What the gate decided on the sealed holdout."""
+    """How a run, or a question to the gate, ended: what the gate decided on sealed rows, or why it decided nothing."""
 
     outcome: str
-    """`accepted`, `refused`, `undecided`, or `not sent` where no look was spent."""
+    """See `RunOutcome`; of a question about a pool's own rows `PoolOutcome`."""
     reason: str
     simulated: bool
     """Whether a simulated model answered."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from ...judges import Change, JudgedDataset, compare
 from ...judges.notebook_display import SIMULATED, html_table
 from ..losses.objective import Objective
+from ..outcome import GateOutcome
 from .floors import FloorResult, lower_bound
 from .guards import GuardResult
 from .unanswered import AskedAgain
@@ -15,14 +16,12 @@ from .unanswered import AskedAgain
 if TYPE_CHECKING:
     import pandas as pd
 
-DecisionOutcome = Literal["accepted", "refused", "undecided"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """Accepted, refused or undecided, with the paired evidence and one sentence why."""
 
-    outcome: DecisionOutcome
+    outcome: GateOutcome
     reason: str
     target: Change | None
     guards: tuple[GuardResult, ...]

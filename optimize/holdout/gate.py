@@ -38,7 +38,8 @@ from ...judges.metrics.catalog import LOWER_IS_BETTER, metric_of, sign_of
 from ...judges.models import ask_together
 from ...slices import find_regressions
 from ..losses.objective import Objective
-from .decision import Decision, DecisionOutcome
+from ..outcome import GateOutcome
+from .decision import Decision
 from .floors import FloorResult, hold_floor
 from .guards import MIN_EFFECTIVE, MIN_GROUPS, GuardResult, hold_guard
 from .ledger import Ledger, judge_id
@@ -234,7 +235,7 @@ def _weigh(evidence: _Evidence, alpha: float) -> _Weighed:
 class _Weighed:
     """What the rules come to."""
 
-    outcome: DecisionOutcome
+    outcome: GateOutcome
     reason: str
     more: Projection | None = None
     """Where a number of rows could decide: which."""

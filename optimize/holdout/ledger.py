@@ -22,6 +22,7 @@ from typing import Any, Literal, Protocol
 
 from ...judges import Dataset, DecisionRule, JudgePrompt, Splits, split_dataset
 from ...judges.splits import Part, Side
+from ..outcome import GateOutcome, PoolOutcome
 from .row_fingerprints import RowFingerprints, group_fingerprints, open_to_hash
 from .sides import Sides, known_sides
 
@@ -34,7 +35,7 @@ MAX_LOOKS = 20
 SHARED = 0.05
 """Share of a holdout's groups from which another holdout with them counts as the same one."""
 
-LookOutcome = Literal["accepted", "refused", "undecided"]
+LookOutcome = Literal[GateOutcome, PoolOutcome]
 
 
 def alpha_of_look(number: int, *, alpha: float = ALPHA) -> float:

@@ -30,6 +30,8 @@ class NoProposal:
     """The proposer came back empty-handed, and why; the run goes on with the next step."""
 
     reason: str
+    failed: bool = False
+    """Whether that is because the optimizer model did not answer."""
 
 
 class Proposer(Protocol):

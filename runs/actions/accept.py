@@ -64,7 +64,7 @@ def record_review(
     """
     run = read_optimization(workspace, run_id)
     if accept and (run.decided.accepted is False or run.after is None):
-        raise NotAccepted(f"the gate did not accept this prompt: {run.decided.reason}")
+        raise NotAccepted(f"this prompt is {run.decided.outcome}: {run.decided.reason}")
     workspace.database.claim(run_id)
     run = read_optimization(workspace, run_id)  # again: while this waited for its turn, somebody may have decided
     decision = run.decided

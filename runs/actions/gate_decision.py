@@ -139,6 +139,11 @@ class Gated:
         return self.answer.decision.accepted
 
     @property
+    def outcome(self) -> str:
+        """What was decided."""
+        return self.answer.decision.outcome
+
+    @property
     def needed(self) -> dict[str, int] | None:
         """See `needed`."""
         return needed(self.answer.decision)
@@ -326,7 +331,7 @@ def verification(workspace: Workspace, prompt: JudgePrompt, model: str | None = 
     if not found:
         note = f"{name} was never gated: it is unverified on every model"
     elif model is not None and model not in accepted:
-        said = next((f"the gate said {one.outcome}" for one in found if one.model == model), "it was not gated there")
+        said = next((f"it was {one.outcome} there" for one in found if one.model == model), "it was not gated there")
         note = f"{name} is unverified on {model}: {said}"
     elif accepted:
         note = f"{name} was accepted on {on}; it is unverified on any other model"

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from ...judges import JudgewrightError, WorkspaceError
 from ...judges.errors import DEFECT
-from ...optimize import Unsettled
+from ...optimize import BY_GATE, Unsettled
 from ..store.jobs import Job, JobQueue, JobState
 from ..store.journal import list_runs
 from ..store.workspace import Workspace
@@ -194,7 +194,8 @@ def describe_end(body: Mapping[str, Any], code: int | None) -> str:  # Any: JSON
     decision, judge = body.get("decision"), body.get("judge")
     sentences = _describe_hand_over(body)
     if decision:
-        sentences.append(f"the gate says {decision['outcome']}: {decision['reason']}")
+        by_gate = "the gate says " if decision["outcome"] in BY_GATE else ""
+        sentences.append(f"{by_gate}{decision['outcome']}: {decision['reason']}")
     if body.get("accepted") and judge:
         sentences.append(f"{judge} is now what {str(judge).partition('@')[0]!r} means in this workspace")
     elif body.get("reason"):

@@ -13,6 +13,7 @@ from ...optimize.events import write_part
 from ..actions.accept import HunkChoice, NotAccepted, accept_hunks, record_review
 from ..actions.run_summary import RunSummary, read_optimization
 from ..reports.gate_report import say_gated
+from ..reports.gate_sentences import describe_outcome
 from ..reports.run_report import say_prompt_diff
 from ..store.workspace import Workspace
 from ..terminal import inline, progress_on_stderr, say, say_json
@@ -49,7 +50,7 @@ def diff(run: str, workspace: Workspace, as_json: bool) -> None:
         mark = f" ({hunk['mark']} on validation)" if hunk["mark"] else ""
         words = " ".join((*(f"-[{text}]" for text in hunk["old"]), *(f"+[{text}]" for text in hunk["new"])))
         say(f"  {hunk['number']}. {hunk['part']}, {hunk['kind']}{mark}: {inline(words)}")
-    say(f"\nGate: {decision.outcome}. {decision.reason}")
+    say(f"\n{describe_outcome(decision.outcome)}. {decision.reason}")
 
 
 def _hunks(summary: RunSummary) -> list[dict[str, Any]]:  # Any: JSON

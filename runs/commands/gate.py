@@ -12,7 +12,7 @@ import click
 
 from ...judges import InputError, JudgedDataset, JudgePrompt, write_beside
 from ...judges.files import RATIONALE, with_audited_labels
-from ...optimize import Objective, ObjectiveWords
+from ...optimize import Objective, ObjectiveWords, exit_code
 from ...optimize.flips import ESTIMANDS, Estimand
 from ...optimize.options import option, option_fields, spelling
 from ...slices.saved import read_slice
@@ -196,13 +196,13 @@ def gate(
 
 
 def finish(gated: Gated | FlipGated, *, as_json: bool) -> None:
-    """Print the gate's answer; leave with 1 where it did not accept. How far a queue has come was printed before."""
+    """Print the gate's answer; leave with its exit code. How far a queue has come was printed before."""
     if as_json:
         say_json(gated.to_json())
     elif isinstance(gated, Gated):
         say_gated(gated)
-    if not gated.accepted:
-        sys.exit(1)
+    if code := exit_code(gated.outcome):
+        sys.exit(code)
 
 
 def _next_step(workspace: Workspace, judge: str, *, is_file: bool) -> str:

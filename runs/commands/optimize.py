@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...optimize import exit_code
 from ..config.options import OptimizeOptions
 from ..terminal import progress_on_stderr, say, say_json
 from .help import Command
@@ -17,10 +18,6 @@ if TYPE_CHECKING:
     from ..actions.optimize import RunResult
     from ..config.place import Place
     from ..store.workspace import Workspace
-
-
-NOT_SENT = 4
-"""Exit code of a run that spent no look at the holdout."""
 
 
 @click.command(
@@ -37,9 +34,9 @@ NOT_SENT = 4
 def optimize(judge: str, data: Path, options: OptimizeOptions, workspace: Workspace, as_json: bool) -> None:
     """Improve JUDGE on the slice of DATA where it errs, and decide on rows nobody tuned on.
 
-    Exits 0 when the gate accepted, 1 when it refused or could not decide, 4 when the best candidate's chance of being
-    accepted was too small to spend a look on (--least-chance). A run that is stopped goes on with `judgewright runs
-    resume`.
+    Exits 0 when the gate accepted; 1 when it refused or could not decide, or the search found no candidate; 3 when an
+    endpoint failed; 4 when the best candidate's chance of being accepted was too small to spend a look on
+    (--least-chance). A run that is stopped goes on with `judgewright runs resume`.
     """
     from ..actions.optimize import start_run
     from ..reports.terminal_report import say_event, say_nothing
@@ -62,8 +59,8 @@ def finish(result: RunResult, place: Place, *, as_json: bool) -> None:
         say_end(result)
         if body["decision"]["accepted"]:
             say(f"Adopt it with: judgewright accept {result.run_id}{elsewhere(place)}")
-    if not body["decision"]["accepted"]:
-        sys.exit(NOT_SENT if body["decision"]["outcome"] == "not sent" else 1)
+    if code := exit_code(body["decision"]["outcome"]):
+        sys.exit(code)
 
 
 def say_end(result: RunResult) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...judges.metrics.catalog import sign_of
+from ...optimize import BY_GATE
 from ...optimize.events import (
     ChancesReckoned,
     DecisionRecord,
@@ -45,6 +46,11 @@ def change_cells(role: str, change: Json, p: float | None) -> tuple[str, ...]:
         count(change["n"]),
         count(change["groups"]),
     )
+
+
+def describe_outcome(outcome: str) -> str:
+    """Name an outcome, and the gate where it said so."""
+    return f"Gate: {outcome}" if outcome in BY_GATE else outcome.capitalize()
 
 
 def describe_chance(chances: ChancesReckoned | None) -> list[str]:

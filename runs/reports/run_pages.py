@@ -12,6 +12,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from ...judges.metrics.reliability_bins import bins_of_verdicts
+from ...optimize import BY_GATE
 from ...optimize.events import Json, Remeasured
 from ...optimize.word_diff import diff_prompts
 from ...slices.search_result import CALIBRATION
@@ -119,6 +120,7 @@ def _values(run: RunSummary, flips: Flips) -> dict[str, object]:
         "guarded": sentences,
         "chance": describe_chance(run.chances),
         "p_means": P_MEANS,
+        "by_gate": BY_GATE,
         "reviews": [(review, run.review_times[i]) for i, review in enumerate(run.reviews)],
         "diffs": diff_prompts(run.before, run.after) if run.after else (),
         "effect": _effect,

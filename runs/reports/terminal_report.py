@@ -8,6 +8,7 @@ from typing import Any
 from ...judges import Benchmark
 from ...judges.metrics import CHOICE_METRICS
 from ...judges.metrics.macro_average import MacroMean
+from ...optimize import BY_GATE
 from ...optimize.events import (
     Benchmarked,
     BestCandidate,
@@ -304,7 +305,8 @@ def _say_details(proposal: ProposalRecord) -> None:
 
 def _decision(event: GateDecided) -> None:
     decision, evidence = event.decision, event.decision.evidence
-    say(f"\n5. Gate, on the holdout: {decision.outcome.upper()}")
+    by_gate = "Gate, on the holdout: " if decision.outcome in BY_GATE else ""
+    say(f"\n5. {by_gate}{decision.outcome.upper()}")
     say(f"  {inline(decision.reason)}")
     if evidence is None:
         return

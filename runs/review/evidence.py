@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...judges.metrics import CHOICE_METRICS
+from ...optimize import BY_GATE
 from ...optimize.events import ProposalRecord, StepTaken
 from ...optimize.word_diff import Piece, diff_words
 from ..actions.run_summary import RunSummary
@@ -45,7 +46,7 @@ def parts_of(run: RunSummary) -> dict[str, Part]:
         Part(name="slice", title="The slice", there=run.slice is not None, fact=run.slice.name if run.slice else ""),
         Part(name="loss", title="The loss", there=run.loss is not None),
         Part(name="steps", title="Steps", there=run.search_start is not None, fact=f"{len(run.steps)}"),
-        Part(name="gate", title="The gate, on the holdout", there=run.decision is not None),
+        Part(name="gate", title=_gate_title(run), there=run.decision is not None),
         Part(name="threshold", title="The threshold", there=run.threshold is not None),
         Part(
             name="closing",
@@ -60,6 +61,11 @@ def parts_of(run: RunSummary) -> dict[str, Part]:
         ),
     )
     return {part.name: part for part in parts}
+
+
+def _gate_title(run: RunSummary) -> str:
+    by_gate = run.decision is None or run.decision.outcome in BY_GATE
+    return "The gate, on the holdout" if by_gate else "How it ended"
 
 
 def shown_in_parts(state: AppState, run: RunSummary, *, page: str = "") -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
+from ...optimize import BY_GATE
 from ...optimize.options import option_fields, spelling
 from ...slices.search_result import CALIBRATION
 from ..config.options import OptimizeOptions
@@ -65,7 +66,7 @@ def open_templates(sections: Sequence[tuple[str, str]] = ()) -> Environment:
         "slice_heading": slice_heading,
         "slice_standing": slice_standing,
     }
-    templates.globals |= {"p_means": P_MEANS, "calibration": CALIBRATION, "sections": sections}
+    templates.globals |= {"p_means": P_MEANS, "by_gate": BY_GATE, "calibration": CALIBRATION, "sections": sections}
     return templates
 
 

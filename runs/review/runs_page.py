@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from ...optimize import RUN_OUTCOMES
 from ..actions.run_table import SORTED_BY, RunLine, TableQuery, choose_lines, describe_run
 from ..store.journal import RunRecord
 from .app_state import AppState
@@ -14,7 +15,6 @@ from .paged import Paged
 from .routes import Address
 
 RUNS_PER_PAGE = 30
-OUTCOMES = ("accepted", "refused", "undecided", "not sent")
 
 
 def runs(state: AppState, request: Request) -> Response:
@@ -42,7 +42,7 @@ def runs(state: AppState, request: Request) -> Response:
             paging=urlencode(asked | order),
             total=len(found),
             kinds=sorted({info.kind for info in found}),
-            outcomes=OUTCOMES,
+            outcomes=RUN_OUTCOMES,
             root=str(state.place.address or state.root.resolve()),
         )
     )

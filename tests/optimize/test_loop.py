@@ -192,9 +192,10 @@ def test_a_demonstration_of_a_row_that_is_not_training_is_refused(data: Dataset,
 def test_a_request_that_fails_alone_ends_the_step_and_not_the_run(data: Dataset) -> None:
     """A prompt too long for the optimizer model is a step without a proposal."""
     _, steps = run_with(data, Rewrite(), Overheard(failing=True))
-    assert [step["result"] for step in steps] == ["no proposal"] * 2
+    assert [step["result"] for step in steps] == ["failed"] * 2
     assert "the optimizer model failed" in steps[0]["reason"]
     assert "too long" in steps[0]["reason"]
+    assert "--brief-tokens under 12,000" in steps[0]["reason"]
 
 
 def test_the_bench_has_the_targets_training_rows_and_refuses_others(data: Dataset) -> None:

@@ -1,0 +1,55 @@
+"""How a run, or a question to the gate, ends: six words with one meaning each, and the exit code of each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from .events import ProposalRecord
+
+GateOutcome = Literal["accepted", "refused", "undecided"]
+"""Accepted: it is shown to be better, and its guards hold. Refused: there is evidence against it.
+Undecided: there is too little evidence either way."""
+PoolOutcome = Literal["higher on these rows", "not shown"]
+"""Of a question about the rows of a pool alone: it says nothing of other rows, so that nothing is accepted by it."""
+RunOutcome = Literal[GateOutcome, "no candidate", "failed", "not sent"]
+"""No candidate: the search found no prompt to decide about. Failed: the optimizer model's endpoint did, so that there
+is none. Not sent: the best candidate's chance was too small to spend a look on."""
+BY_GATE: tuple[str, ...] = ("accepted", "refused", "undecided")
+"""What the gate says, on the holdout; any other outcome of a run came before it."""
+RUN_OUTCOMES = (*BY_GATE, "no candidate", "failed", "not sent")
+FAILED, NO_PROPOSAL = "failed", "no proposal"
+"""What became of a proposal: the endpoint failed; the proposer had none."""
+_EXIT_CODES: Mapping[str, int] = {"accepted": 0, "failed": 3, "not sent": 4}
+_HELP: Mapping[str, str] = {
+    FAILED: "once that is mended, run it again",
+    NO_PROPOSAL: "another --optimizer-model or --proposer may find one",
+}
+
+
+def exit_code(outcome: str) -> int:
+    """Return the exit code of a command that ended with an outcome: 0 accepted, 3 failed, 4 not sent, 1 any other."""
+    return _EXIT_CODES.get(outcome, 1)
+
+
+def why_no_candidate(proposals: Sequence[ProposalRecord]) -> tuple[RunOutcome, str]:
+    """Say how a search ended that came to no new prompt, and why: its commonest cause, and what helps against it.
+
+    Args:
+        proposals: Every proposal of the search.
+    """
+    if not proposals:
+        return "no candidate", "no search was asked for (--steps 0)"
+    kind, count = Counter(one.result for one in proposals).most_common(1)[0]
+    causes = Counter(_cause(one) for one in proposals if one.result == kind)
+    of = f"{count} of {len(proposals)} proposals" if len(proposals) > 1 else "the one proposal"
+    helps = _HELP.get(kind, "another --optimizer-model or more --steps may find one")
+    reason = f"no prompt was found to decide about; {of}: {causes.most_common(1)[0][0]}; {helps}"
+    return ("failed" if kind == FAILED else "no candidate"), reason
+
+
+def _cause(proposal: ProposalRecord) -> str:
+    details = [f"{violation.name}: {violation.detail}" for violation in proposal.violations or ()]
+    return "; ".join([*details, proposal.reason or ""]).strip("; ") or proposal.result

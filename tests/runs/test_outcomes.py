@@ -1,0 +1,103 @@
+"""How a run ends: six words that mean one thing each, wherever they stand, and their exit codes."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.responses import JSONResponse
+
+from judgewright.judges.simulated import Server, Simulated, make_app
+from judgewright.optimize import RUN_OUTCOMES, exit_code
+from judgewright.runs.cli import main
+from judgewright.runs.demo import write_demo_rows
+
+TOO_LONG = "request (9632 tokens) exceeds the available context size (4096)"
+
+
+def refusing_long(app: Any, *, characters: int) -> Any:
+    """The server of an app with a small context: it refuses what is longer."""
+
+    async def answer(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            await app(scope, receive, send)
+            return
+        body, more = b"", True
+        while more:
+            message = await receive()
+            body, more = body + message.get("body", b""), message.get("more_body", False)
+        if len(body) > characters:
+            await JSONResponse({"error": {"message": TOO_LONG}}, status_code=400)(scope, receive, send)
+            return
+        sent = False
+
+        async def again() -> Any:
+            nonlocal sent
+            if sent:
+                return await receive()
+            sent = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        await app(scope, again, send)
+
+    return answer
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with a few made-up rows."""
+    monkeypatch.chdir(tmp_path)
+    write_demo_rows(tmp_path / "rows.jsonl", documents=60)
+    return tmp_path
+
+
+def run(*arguments: str) -> int:
+    """Run a command in this process and return its exit code."""
+    try:
+        main(list(arguments))
+    except SystemExit as left:
+        return int(left.code or 0)
+    return 0
+
+
+OPTIMIZE = ("optimize", "groundedness", "rows.jsonl", "--objective", "raise precision", "--model", "simulated")
+
+
+def test_every_outcome_has_one_exit_code() -> None:
+    codes = {outcome: exit_code(outcome) for outcome in RUN_OUTCOMES}
+    assert codes == {"accepted": 0, "refused": 1, "undecided": 1, "no candidate": 1, "failed": 3, "not sent": 4}
+
+
+def test_a_failed_optimizer_is_said_with_its_cause_and_what_helps_and_no_gate_is_named(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The endpoint's own words, the option that makes the request shorter, and the setting of the server."""
+    with Server(refusing_long(make_app(Simulated()), characters=6_000)) as server:
+        assert run(*OPTIMIZE, "--steps", "2", "--optimizer-model", f"small@{server.base_url}") == 3
+    said = capsys.readouterr().out
+    end = said[said.index("\n5. ") :].split("\n\n")[0]
+    assert end.startswith("\n5. FAILED\n")
+    assert TOO_LONG in end
+    assert "--brief-tokens" in end
+    assert "llama.cpp -c" in end
+    assert "gate" not in end.lower()
+    assert run("diff", "latest", "--json") == 0
+    decision = json.loads(capsys.readouterr().out)["decision"]
+    assert (decision["outcome"], decision["accepted"]) == ("failed", False)
+    assert run("diff", "latest") == 0
+    assert "Failed. " in capsys.readouterr().out
+    assert run("runs", "export", "latest", "--out", "report", "--format", "md") == 0
+    assert "**FAILED.**" in next(Path("report").glob("*.md")).read_text()
+
+
+def test_a_search_without_a_candidate_says_why_and_no_gate_is_named(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The proposer's own reason, and what may help."""
+    assert run(*OPTIMIZE, "--steps", "2", "--proposer", "guidelines", "--explanation", "channel") == 1
+    said = capsys.readouterr().out
+    end = said[said.index("\n5. ") :].split("\n\n")[0]
+    assert end.startswith("\n5. NO CANDIDATE\n")
+    assert "rule" in end
+    assert "--proposer" in end
+    assert "gate" not in end.lower()
