@@ -328,6 +328,7 @@ class Evidence:
     unanswered: int = field(metadata={"since": 2, "earlier": 0})
     asked_again: tuple[Json, ...] = field(metadata={"since": 2, "earlier": ()})
     floors: tuple[FloorRecord, ...] | None = field(default=None, metadata={"of": FloorRecord, **_OMIT})
+    equal_gain: Json | None = field(default=None, metadata=_OMIT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

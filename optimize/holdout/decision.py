@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...judges import Change, JudgedDataset, compare
+from ...judges import Change, EqualGain, JudgedDataset, compare, equal_gain
 from ...judges.notebook_display import SIMULATED, html_table
 from ..losses.objective import Objective
 from ..outcome import GateOutcome
@@ -50,6 +50,8 @@ class Decision:
     asked_again: tuple[AskedAgain, ...] = ()
     """The rounds in which rows that one side left unanswered were asked again, on both sides."""
     floors: tuple[FloorResult, ...] = ()
+    equal_gain: EqualGain | None = None
+    """What is left of the target's change at the same recall; it decides nothing. None of older decisions."""
 
     def __repr__(self) -> str:
         simulated = SIMULATED if self.simulated else ""
@@ -64,10 +66,15 @@ class Decision:
         return html_table(self.to_frame(), title=title, notes=(self.reason, answered, look))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one line a comparison: the target, each guard and the slice, those that are undefined left out."""
+        """Return one line a comparison, those that are undefined left out.
+
+        The target, the same at equal recall, each guard, and the slice.
+        """
         import pandas as pd
 
         changes = [("target", self.target)]
+        if self.equal_gain is not None:
+            changes.append((f"at the same {self.equal_gain.held}", self.equal_gain.change))
         changes += [(f"guard, {guard.state}", guard.change) for guard in self.guards]
         changes.append(("slice", self.slice_change))
         lines = [{"role": role, **asdict(change)} for role, change in changes if change is not None]
@@ -103,7 +110,8 @@ def final_changes(before: JudgedDataset, after: JudgedDataset, objective: Object
     guards = [
         {"metric": guard.metric, "margin": guard.margin, "change": change(guard.metric)} for guard in objective.guards
     ]
-    body: dict[str, Any] = {"target": change(objective.target), "guards": guards}  # Any: JSON
+    equal = asdict(equal_gain(objective.target, before, after))
+    body: dict[str, Any] = {"target": change(objective.target), "equal_gain": equal, "guards": guards}  # Any: JSON
     if objective.floors:
         body["floors"] = []
     for floor in objective.floors:

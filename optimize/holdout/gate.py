@@ -31,6 +31,7 @@ from ...judges import (
     SealedRows,
     Splits,
     compare,
+    equal_gain,
     point,
     with_permutation_p,
 )
@@ -101,6 +102,7 @@ def decide(
         target=target,
         guards=evidence.guards,
         floors=evidence.floors,
+        equal_gain=equal_gain(objective.target, before, after),
         slice_change=evidence.slice_change,
         alpha=alpha,
         look=look,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...judges import Answer, Dataset, InputError, JudgedDataset, Row
+from ...judges import Answer, Dataset, EqualGain, InputError, JudgedDataset, Row, equal_gain
 from ...judges.metrics import CHOICE_METRICS, compare
 from ...judges.metrics.paired_comparison import Change
 from ...optimize.holdout.row_fingerprints import row_keys
@@ -45,6 +45,8 @@ class Comparison:
     """Rows that both judged, with a label."""
     groups: int
     changes: tuple[Change, ...]
+    equal_gains: tuple[EqualGain, ...]
+    """What is left of each change at the same recall."""
     flips: Flips
     notes: tuple[str, ...]
 
@@ -90,6 +92,7 @@ def compare_rows(before: ShownRows, after: ShownRows) -> Comparison:
         n=flips.n,
         groups=len({row.group_key for row in old.dataset.rows}),
         changes=tuple(changes),
+        equal_gains=tuple(equal_gain(change.metric, old, new) for change in changes),
         flips=flips,
         notes=tuple(notes),
     )

@@ -27,7 +27,7 @@ from .label_queue import KIND, QueueConfig
 from .run_rows import shown_rows
 from .run_summary import read_run
 
-FORMAT = 2
+FORMAT = 3
 """Raised when the same rows are told otherwise."""
 Doing = Callable[[str], None]
 """Told in words what is being done."""
@@ -188,6 +188,7 @@ def _compare(workspace: Workspace, before: str, after: str) -> tuple[dict[str, A
         "after": found.after,
         "groups": found.groups,
         "changes": [asdict(change) for change in found.changes],
+        "equal_gains": [asdict(equal) for equal in found.equal_gains],
         "notes": list(found.notes),
     }
     return head, _flip_items(found.flips)

@@ -13,7 +13,7 @@ from ...optimize.events import write_part
 from ..actions.accept import HunkChoice, NotAccepted, accept_hunks, record_review
 from ..actions.run_summary import RunSummary, read_optimization
 from ..reports.gate_report import say_gated
-from ..reports.gate_sentences import describe_outcome
+from ..reports.gate_sentences import describe_equal_gain, describe_outcome
 from ..reports.run_report import say_prompt_diff
 from ..store.workspace import Workspace
 from ..terminal import inline, progress_on_stderr, say, say_json
@@ -51,6 +51,9 @@ def diff(run: str, workspace: Workspace, as_json: bool) -> None:
         words = " ".join((*(f"-[{text}]" for text in hunk["old"]), *(f"+[{text}]" for text in hunk["new"])))
         say(f"  {hunk['number']}. {hunk['part']}, {hunk['kind']}{mark}: {inline(words)}")
     say(f"\n{describe_outcome(decision.outcome)}. {decision.reason}")
+    if evidence := decision.evidence:
+        for line in describe_equal_gain(evidence.equal_gain, evidence.target):
+            say(f"  {line}")
 
 
 def _hunks(summary: RunSummary) -> list[dict[str, Any]]:  # Any: JSON

@@ -105,6 +105,8 @@ def gate_sentences(decision: DecisionRecord | None) -> list[str]:
     lines = []
     if evidence.target:
         lines.append(f"{_describe_tested(evidence.target)}.")
+    equal = describe_equal_gain(evidence.equal_gain, evidence.target)
+    lines += [f"{line[0].upper()}{line[1:]}." for line in equal]
     lines += [f"{line}." for line in describe_limits(evidence)]
     if evidence.slice_change:
         lines.append(f"On the slice that was optimized, {_describe_tested(evidence.slice_change)}.")
@@ -116,6 +118,26 @@ def gate_sentences(decision: DecisionRecord | None) -> list[str]:
     alpha = number(evidence.alpha, 4)
     lines.append(f"It was look {evidence.look} at this holdout, tested at alpha = {alpha}.")
     return lines
+
+
+def describe_equal_gain(equal: Json | None, target: Json | None) -> list[str]:
+    """Say what is left of the target's change at the same recall, and when the new prompt is below the old one's curve.
+
+    Args:
+        equal: As `EqualGain` has it; None of older decisions.
+        target: The target's change; None where it is not defined.
+    """
+    if equal is None or target is None:
+        return []
+    change, metric, where = equal["change"], target["metric"], f"at the same {equal['held']}"
+    if change is None:
+        return [f"the gain in {metric} {where}: n/a, {equal['reason']}"]
+    spread = "no interval" if change["low"] is None else f"95 % {interval(change, change=True)}"
+    gain = f"{where} ({number(equal['at'])}) {metric} gains {signed(change['difference'])} ({spread})"
+    there = f"another threshold of the old prompt, which gives {number(change['before'])}"
+    if round(change["difference"], 3) < 0:
+        return [f"{gain}: the new prompt is below the old one's curve, worse than {there}"]
+    return [f"{gain} over {there}"]
 
 
 def describe_guard(guard: GuardRecord) -> str:
@@ -178,6 +200,7 @@ def describe_final(closing: Remeasured | None) -> list[str]:
         return []
     final = closing.final_change
     lines = [_describe_change(final["target"])] if final["target"] else []
+    lines += [f"on the final rows, {line}" for line in describe_equal_gain(final.get("equal_gain"), final["target"])]
     for guard in final["guards"]:
         change = guard["change"]
         if change is None:

@@ -34,6 +34,7 @@ from ..actions.gate_decision import OF_HOLDOUT, label_next
 from ..terminal import inline, say, say_table, simulated_mark
 from .gate_sentences import (
     describe_chance,
+    describe_equal_gain,
     describe_final,
     describe_limits,
     describe_threshold,
@@ -313,6 +314,8 @@ def _decision(event: GateDecided) -> None:
     if evidence.target:
         lines = [_change_line(role, change) for role, change, _ in gate_changes(evidence)]
         say_table(("", "metric", "before", "after", "change", "95 % interval", "n", "groups"), lines, left=2)
+        for line in describe_equal_gain(evidence.equal_gain, evidence.target):
+            say(f"  {line}")
         for line in describe_limits(evidence):
             say(f"  {inline(line)}")
         before, after = percent(evidence.coverage_before), percent(evidence.coverage_after)
@@ -346,6 +349,8 @@ def say_verdict(decision: DecisionRecord, *, simulated: bool) -> None:
             spread = f"95 % {interval(change, change=True)}"
         values = f"{number(change['before'])} -> {number(change['after'])}"
         say(f"  {role:<6}  {change['metric']} {values}: {signed(change['difference'])} ({spread})")
+    for line in describe_equal_gain(evidence.equal_gain, evidence.target):
+        say(f"          {line}")
     say(f"  on {count(evidence.target['n'])} sealed rows that nobody tuned on")
 
 

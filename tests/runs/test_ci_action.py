@@ -168,6 +168,7 @@ def test_green_and_red_from_kept_replies(kept: Runner) -> None:
     assert kept.outputs["decision"] == "accepted"
     assert "+  Numbers, names and dates must match" in kept.comment
     assert "no look was spent" in kept.comment
+    assert "at the same recall" in kept.comment
     (suite,) = ElementTree.parse(kept.temp / "junit.xml").iter("testsuite")
     assert (suite.get("tests"), suite.get("failures")) == ("2", "0")
     assert kept.action("red") == 1, kept.said

@@ -106,6 +106,31 @@ def test_what_people_see_is_the_decision_with_its_evidence(place: Workspace, tmp
     assert "\x1b" not in found.stdout
 
 
+def test_a_prompt_that_says_yes_more_often_is_told_apart_from_a_better_one(place: Workspace, tmp_path: Path) -> None:
+    """Its verdicts are the old grades at a lower threshold: recall rises, and nothing is left at the same rate."""
+    paths = []
+    for name, threshold in (("old", 3), ("new", 2)):
+        lines = []
+        for i in range(400):
+            label = (i * 7919) % 10 < 5
+            grade = min(3, (i * 31) % 3 + label * ((i // 7) % 2 + 1))
+            line = {
+                "id": f"row-{i}",
+                "label": 3 * label,
+                "score": grade if name == "old" else 3 * (grade >= threshold),
+            }
+            lines.append(json.dumps(line | {"group": f"g{i}", "inputs": {"statement": f"Number {i} says enough."}}))
+        paths.append(tmp_path / f"{name}.jsonl")
+        paths[-1].write_text("\n".join(lines) + "\n")
+    options = ("--target", "recall", "--scale", "0..3@3", "--guard", "precision:-0.5")
+    found = run(place, *paths, *options)
+    assert found["decision"]["accepted"]
+    assert found["decision"]["target"]["difference"] > 0.1
+    equal = found["decision"]["equal_gain"]
+    assert (equal["held"], equal["change"]["difference"]) == ("false positive rate", pytest.approx(0))
+    assert "recall gains +0.000 (no interval)" in invoke(place, *paths, *options).stdout
+
+
 def test_fewer_than_twenty_queries_are_undecided_though_no_column_names_them(place: Workspace, tmp_path: Path) -> None:
     """Rows that share a query are a group of themselves, and the answer says how many groups it would take."""
     paths = []

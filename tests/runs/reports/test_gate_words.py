@@ -3,9 +3,15 @@
 from dataclasses import asdict, replace
 from typing import Any
 
-from judgewright.judges import Change
-from judgewright.optimize.events import Evidence, GuardRecord, Remeasured, read_as
-from judgewright.runs.reports import describe_final, describe_guard, describe_unanswered
+from judgewright.judges import Change, EqualGain
+from judgewright.optimize.events import DecisionRecord, Evidence, GuardRecord, Remeasured, read_as
+from judgewright.runs.reports import (
+    describe_equal_gain,
+    describe_final,
+    describe_guard,
+    describe_unanswered,
+    gate_sentences,
+)
 
 from ..stored_events import EVIDENCE, stored
 
@@ -52,6 +58,30 @@ def test_a_guard_that_the_final_rows_pass_is_said() -> None:
         "on the final rows recall 0.800 -> 0.741, -0.059 paired (95 % -0.094 .. -0.024)",
     ]
     assert describe_final(closing({})) == []
+
+
+def test_a_gain_is_told_apart_from_another_threshold() -> None:
+    """What is left at the same rate beside the gain; below the old curve is said to be that, and none is n/a."""
+    target = asdict(CHANGE)
+    left = replace(CHANGE, before=0.71, after=0.7414, difference=0.0314, low=-0.01, high=0.0728)
+    equal = EqualGain(held="false positive rate", at=0.231, change=left)
+    line = "at the same false positive rate (0.231) recall gains +0.031 (95 % -0.010 .. +0.073) over another "
+    assert describe_equal_gain(asdict(equal), target) == [f"{line}threshold of the old prompt, which gives 0.710"]
+    below = replace(equal, change=replace(left, before=0.76, difference=-0.0186, low=-0.06, high=0.02))
+    (line,) = describe_equal_gain(asdict(below), target)
+    assert line.endswith(
+        "gains -0.019 (95 % -0.060 .. +0.020): the new prompt is below the old one's curve, "
+        "worse than another threshold of the old prompt, which gives 0.760"
+    )
+    missing = EqualGain(held="recall", at=0.9, change=None, reason="the old judge has one threshold")
+    line = "the gain in recall at the same recall: n/a, the old judge has one threshold"
+    assert describe_equal_gain(asdict(missing), target) == [line]
+    seen = evidence({"target": target, "equal_gain": asdict(missing)})
+    decision = DecisionRecord(accepted=False, outcome="undecided", reason="so", evidence=seen)
+    assert f"{line[0].upper()}{line[1:]}." in gate_sentences(decision)
+    assert describe_equal_gain(None, target) == []
+    final = {"target": target, "equal_gain": asdict(equal), "guards": []}
+    assert "on the final rows, at the same false positive rate" in describe_final(closing({"final_change": final}))[1]
 
 
 def test_rows_asked_again_and_the_worst_case_are_said() -> None:

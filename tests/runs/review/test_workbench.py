@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
-from judgewright.judges import Dataset, InputError, OutputScale, Registry, Row, load_dataset
+from judgewright.judges import Dataset, InputError, OutputScale, Registry, Row, equal_gain, load_dataset
 from judgewright.judges.reliability import read_audit
 from judgewright.optimize.events import JudgeMeasured
 from judgewright.optimize.holdout.row_fingerprints import RowFingerprints
@@ -146,6 +146,9 @@ def test_the_differences_are_those_counted_by_hand(reader: TestClient, bench_mad
     assert [f"{values[0]:.3f}", f"{values[1]:.3f}", f"{values[1] - values[0]:+.3f}"] == re.findall(
         r'<td class="n(?: strong)?">([+-]?[\d.]+)</td>', line[1]
     )[:3]
+    left = equal_gain("precision", *sides).change
+    assert left is None or f"{left.difference:+.3f}" in line[1]
+    assert "at the same recall" in text
     flipped = wrong[0] ^ wrong[1]
     pages = range(1, math.ceil(len(flipped) / FLIPS_PER_PAGE) + 1)
     shown = [at(reader, f"/compare/flips?a={{before}}&b={{after}}&page={page}", bench_made) for page in pages]
