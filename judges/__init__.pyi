@@ -1,4 +1,4 @@
-from .calibrate import Calibrated, best_threshold, calibrate, fit_calibration, require_labels
+from .calibrate import Calibrated, best_threshold, calibrate, fit_calibration, hint_threshold, require_labels
 from .confusable_letters import letters_of
 from .duplicates import SIMILAR, Clusters, TextCodes, join_near_duplicates, mix, words_of
 from .errors import (
@@ -176,6 +176,7 @@ __all__ = [
     "fit_calibration",
     "group_codes",
     "hash_rows",
+    "hint_threshold",
     "holm",
     "html_table",
     "infer_label_scale",

@@ -17,6 +17,7 @@ from .judged_dataset import BoolArray, FloatArray, IntArray, JudgedDataset, grou
 from .metrics.benchmark import Benchmark, measure
 from .metrics.catalog import BINARY_METRICS, METRICS
 from .metrics.estimate import Estimate
+from .metrics.influence import point
 from .metrics.paired_comparison import Change, compare
 from .notebook_display import SIMULATED, html_table
 from .rows import Dataset
@@ -130,6 +131,27 @@ def calibrate(
     """
     before = replace(judged, answers=tuple(as_given(answer) for answer in judged.answers), rule=None)
     _require_enough(before, metric, method)
+    after, folds = _cross_fit(before, metric, method, seed)
+    assert after.rule is not None
+    return Calibrated(
+        rule=after.rule,
+        metric=metric,
+        method=method,
+        folds=folds,
+        before=measure(before, resamples=resamples, seed=seed),
+        after=measure(after, resamples=resamples, seed=seed),
+        change=compare(metric, before, after),
+        judged_before=before,
+        judged_after=after,
+        notes=tuple(_notes(before, method)),
+    )
+
+
+def _cross_fit(before: JudgedDataset, metric: str, method: Method, seed: int) -> tuple[JudgedDataset, int]:
+    """Return the rows decided by rules that their groups did not help to fit, and the number of folds.
+
+    The rule of what is returned is the one that is fitted on all rows.
+    """
     rule = fit_rule(before, metric=metric, method=method)
     groups = before.groups
     n_groups = int(groups.max()) + 1
@@ -145,18 +167,41 @@ def calibrate(
         fold_rule = fit_rule(before.only(inside), metric=metric, method=method)
         for position in outside:
             answers[position] = apply_rule(answers[position], before.scale, fold_rule)
-    after = replace(before, answers=tuple(answers), rule=rule)
-    return Calibrated(
-        rule=rule,
-        metric=metric,
-        method=method,
-        folds=len(folds),
-        before=measure(before, resamples=resamples, seed=seed),
-        after=measure(after, resamples=resamples, seed=seed),
-        change=compare(metric, before, after),
-        judged_before=before,
-        judged_after=after,
-        notes=tuple(_notes(before, method)),
+    return replace(before, answers=tuple(answers), rule=rule), len(folds)
+
+
+def hint_threshold(judged: JudgedDataset, *, metric: str = "kappa", seed: int = 0) -> str:
+    """Say in a sentence which other threshold would serve these rows better, and by how much.
+
+    The gain is cross-fitted: no row is decided by a threshold that its group helped to choose. Empty where there is
+    nothing to choose, too little to choose by, or no gain is shown.
+
+    Args:
+        judged: Labelled rows with their verdicts.
+        metric: What the threshold is chosen for, one of `BINARY_METRICS`.
+        seed: Of the folds.
+    """
+    if judged.scale.kind == "choice" or (judged.rule is not None and judged.rule.calibration is not None):
+        return ""
+    current = judged.scale.threshold if judged.rule is None else judged.rule.threshold
+    try:
+        _require_enough(judged, metric, "none")
+        after, _ = _cross_fit(judged, metric, "none", seed)
+    except InputError:
+        return ""
+    assert after.rule is not None
+    change = compare(metric, judged, after)
+    if after.rule.threshold == current or change is None or change.low is None or change.low <= 0:
+        return ""
+    beside: list[str] = []
+    for name in ("precision", "recall"):
+        old, new = point(name, *judged.compared(name)), point(name, *after.compared(name))
+        if old is not None and new is not None:
+            beside.append(f"{name} {old:.2f} -> {new:.2f}")
+    interval = f"95 % {change.low:+.2f} .. {change.high:+.2f}"
+    return (
+        f"on these rows a threshold of {after.rule.threshold:.3g} instead of {current:.3g} would raise {metric} from "
+        f"{change.before:.2f} to {change.after:.2f} ({interval}; {', '.join(beside)}; cross-fitted)"
     )
 
 

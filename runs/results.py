@@ -113,7 +113,7 @@ class Bench(Printed):
 
         for note in self.notes:
             say(f"note: {note}")
-        say_benchmark(self.benchmark, title=self.title)
+        say_benchmark(self.benchmark, title=self.title, headline=True)
         for value, part in self.by.items():
             say_benchmark(part, title=value, brief=True)
 

@@ -85,3 +85,12 @@ def test_the_files_that_a_page_for_contributors_names_are_there(page: str) -> No
     paths = re.findall(r"`((?:judges|slices|optimize|runs|tests|docs|notebooks|benchmarks)/[\w./-]*)`", text)
     assert paths
     assert [path for path in paths if "NAME" not in path and not (ROOT / path).exists()] == []
+
+
+def test_the_figures_of_reading_the_intervals_are_those_of_the_tutorial() -> None:
+    """Its tables are quoted from the tutorial, whose own are what its commands print (`test_docs_site.py`)."""
+    page = (ROOT / "docs/concepts/reading-intervals.md").read_text(encoding="utf-8")
+    tutorial = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8").splitlines()
+    quoted = [line for line in page.splitlines() if line.startswith("  ") and any(letter.isdigit() for letter in line)]
+    assert len(quoted) == 4
+    assert [line for line in quoted if line not in tutorial] == []

@@ -17,6 +17,7 @@ from .correlation import correlations, kendall_tau, pearson, spearman
 from .delta import influence_se, left_out_se, mean_share, score_interval, share_interval
 from .diras import DIRAS_METRICS, RelevanceRows, diras
 from .estimate import Estimate
+from .headline import headline_metrics
 from .influence import cell_influence, influence, point
 from .intervals import BLOCK, Cells, Interval, bootstrap, percentile_interval, wilson
 from .jackknife import jackknife
@@ -81,6 +82,7 @@ __all__ = [
     "ece_interval",
     "fleiss_kappa",
     "formula_value",
+    "headline_metrics",
     "influence",
     "influence_se",
     "is_metric",

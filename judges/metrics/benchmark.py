@@ -15,6 +15,7 @@ from ..notebook_display import SIMULATED, html_table
 from ..rows import Dataset
 from . import cautions
 from .estimate import Estimate
+from .headline import judge_warning
 from .intervals import count_rows
 from .suites import MeasureOptions, decision_codes, grade_codes, measure_choice, measure_ordered
 from .table_value import table_value
@@ -62,6 +63,8 @@ class Benchmark:
 
     Empty for a choice.
     """
+    warning: str = ""
+    """One sentence where the judge tells little about the rows as a whole; see `judge_warning`."""
     notes: tuple[str, ...] = ()
     """What a reader must know before trusting the figures."""
 
@@ -84,6 +87,7 @@ class Benchmark:
             "grades": grades,
             "metrics": {name: estimate.to_json() for name, estimate in self.metrics.items()},
             "worst_case": {name: {"low": low, "high": high} for name, (low, high) in self.worst_case.items()},
+            "warning": self.warning,
             "notes": list(self.notes),
         }
 
@@ -92,7 +96,8 @@ class Benchmark:
         return f"Benchmark({self.judge!r}, model {self.model!r}, {rows}{SIMULATED * self.simulated})"
 
     def _repr_html_(self) -> str:
-        return html_table(self.to_frame(), title=repr(self), notes=self.notes)
+        notes = (self.warning, *self.notes) if self.warning else self.notes
+        return html_table(self.to_frame(), title=repr(self), notes=notes)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one line a metric: metric, value, low, high, n, reason."""
@@ -181,6 +186,7 @@ def _measure(predictions: JudgedArrays, options: MeasureOptions) -> Benchmark:
         grades=_grade_table(predictions),
         metrics=metrics,
         worst_case=worst_case,
+        warning=judge_warning(predictions, metrics),
         notes=_notes(predictions),
     )
 

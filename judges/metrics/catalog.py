@@ -178,8 +178,8 @@ METRICS: Mapping[str, Metric] = {
         beyond_chance=True,
     ),
     "accuracy_grades": Metric(
-        what="share of rows for which the judge chose people's class",
-        needs=("classes",),
+        what="share of rows for which the judge gave people's very grade or class",
+        needs=("grades", "classes"),
         formula=agreement.accuracy,
         proportion=agreement.accuracy_parts,
         influence=agreement.accuracy_influence,
@@ -342,7 +342,10 @@ def metric_of(name: str) -> Metric:
 
 
 def is_metric(name: str) -> bool:
-    """Say whether `score` knows a metric of this name, such as `f1` or `ndcg@5`."""
+    """Say whether `score` knows a metric of this name, such as `f1`, `ndcg@5` or `recall[billing]`."""
+    of_class, label = split_class_metric(name)
+    if label is not None:
+        return of_class in BINARY_METRICS
     family, at, cutoff = name.partition("@")
     if at:
         return cutoff.isdecimal() and f"{family}@k" in METRICS

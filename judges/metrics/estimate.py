@@ -14,7 +14,7 @@ class Estimate:
     low: float | None
     high: float | None
     n: int
-    """How many rows went in, whether or not they are in the metric's denominator."""
+    """How many rows are in its denominator: of precision those that the judge calls positive."""
     reason: str = ""
     """Why the value or the interval is missing, or what to know about it; empty where nothing needs saying."""
 

@@ -41,11 +41,29 @@ class MeasureOptions:
 
 
 def measure_choice(predictions: JudgedArrays) -> dict[str, Estimate]:
-    """Return `CHOICE_METRICS` and alpha over the classes; nothing where people chose among other labels."""
+    """Return `CHOICE_METRICS` and alpha over the classes, and recall of the label that is recognized worst.
+
+    Nothing where people chose among other labels.
+    """
     if not predictions.same_scale:
         return {}
     formulas = {**CHOICE_METRICS, **NOMINAL}
-    return _agreement(formulas, grade_codes(predictions), len(predictions.scale.levels), predictions)
+    metrics = _agreement(formulas, grade_codes(predictions), len(predictions.scale.levels), predictions)
+    return metrics | _poorest_label(predictions)
+
+
+def _poorest_label(predictions: JudgedArrays) -> dict[str, Estimate]:
+    """Return `recall[label]` of the label that the judge finds least often where people gave it."""
+    recalls: dict[str, Estimate] = {}
+    for level, label in enumerate(predictions.scale.labels):
+        code = 2 * (predictions.label == level).astype(np.int64) + (predictions.score == level)
+        estimate = _agreement({"recall": BINARY_METRICS["recall"]}, code, 2, predictions)["recall"]
+        if estimate.value is not None:
+            recalls[f"recall[{label}]"] = estimate
+    if not recalls:
+        return {}
+    poorest = min(recalls, key=lambda name: recalls[name].value or 0.0)
+    return {poorest: recalls[poorest]}
 
 
 def measure_ordered(predictions: JudgedArrays, options: MeasureOptions) -> dict[str, Estimate]:
@@ -133,9 +151,20 @@ def grade_codes(predictions: JudgedArrays) -> IntArray:
     return label * len(levels) + agreement.codes(predictions.score, levels)
 
 
-def estimate_of(value: float | None, reason: str, interval: Interval | None, cells: Cells) -> Estimate:
-    """Return a value with its interval and its rows, saying why where the interval is missing."""
-    n = int(cells.counts.sum())
+def estimate_of(
+    value: float | None, reason: str, interval: Interval | None, cells: Cells, n: int | None = None
+) -> Estimate:
+    """Return a value with its interval and its rows, saying why where the interval is missing.
+
+    Args:
+        value: None where it does not exist.
+        reason: Why it does not.
+        interval: None where nothing shows the spread.
+        cells: The rows.
+        n: How many of them are in the metric's denominator; all unless given.
+    """
+    if n is None:
+        n = int(cells.counts.sum())
     if value is None:
         return Estimate.undefined(n, reason)
     if interval is None:
@@ -153,7 +182,16 @@ def _agreement(
     values = {name: formula_value(name, formula, table) for name, formula in formulas.items()}
     defined = {name: formula for name, formula in formulas.items() if values[name][0] is not None}
     intervals = table_intervals(defined, cells, k)
-    return {name: estimate_of(*values[name], intervals.get(name), cells) for name in formulas}
+    return {
+        name: estimate_of(*values[name], intervals.get(name), cells, _denominator(name, cells, k)) for name in formulas
+    }
+
+
+def _denominator(metric: str, cells: Cells, k: int) -> int:
+    """Return how many rows are in a metric's denominator; of a table of grades that is every row."""
+    if k > 2:
+        return int(cells.counts.sum())
+    return int(cells.counts[list(METRICS[metric].cells)].sum())
 
 
 def _calibration(predictions: JudgedArrays, options: MeasureOptions) -> dict[str, Estimate]:

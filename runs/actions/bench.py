@@ -26,6 +26,7 @@ from ...judges import (
     Registry,
     Verdict,
     by_column,
+    hint_threshold,
     judge,
     measure,
     parse_label_scale,
@@ -175,6 +176,9 @@ def run_bench(
         if kept is not None:
             notes.append(f"decided by the kept rule {kept.rule.version}: positive at {kept.rule.threshold:g}")
             notes += kept.caveats(model=first.model, confidence=options.confidence)
+        # A claim's threshold decides about a claim, and a ranking has none.
+        if claims is None and replies.ranked is None and (hint := hint_threshold(first)):
+            notes.append(hint)
         test = find_test(workspace, client.model)
         if test is not None and (note := test.note(confidence=options.confidence)):
             notes.append(note)

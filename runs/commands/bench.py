@@ -110,7 +110,7 @@ def _say(result: BenchResult, title: str, options: BenchOptions, trust: TrustOpt
     from ..reports.reliability_report import say_reliability
     from ..reports.terminal_report import say_benchmark, say_macro
 
-    say_benchmark(result.benchmark, title=title)
+    say_benchmark(result.benchmark, title=title, headline=options.metrics == "few")
     for value, part in result.by.items():
         say_benchmark(part, title=f"{options.by} = {value}", brief=True)
     if options.by is not None and result.macro:

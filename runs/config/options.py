@@ -271,5 +271,6 @@ class BenchOptions(ClaimOptions, ConfidenceOptions):
         None, "Only the rows of a saved slice, or of an expression.", flag="--slice", metavar="SLICE"
     )
     by: str | None = _output(None, "Also measure per value of this column.")
+    metrics: str = _output("few", "Print four metrics, or all.", choices=("few", "all"))
     out: Path | None = _output(None, "Write the verdicts as JSONL.", kind="out")
     html: Path | None = _output(None, "Write a page with charts.", kind="out")

@@ -38,7 +38,7 @@ def _say_loss(first: float, steps: Sequence[StepTaken]) -> None:
 
 def _say_confusion(sides: Mapping[str, Json]) -> None:
     lines = []
-    if any("accuracy_grades" in body["metrics"] for body in sides.values()):
+    if any("precision" not in body["metrics"] for body in sides.values()):
         return  # a choice has no two sides
     for name, body in sides.items():
         cells = body["confusion"]

@@ -129,7 +129,11 @@ def render_score_report(
             name: (number(low), number(high), number(benchmark.metrics[name].value))
             for name, (low, high) in benchmark.worst_case.items()
         },
-        notes=[_line(note, 500) for note in dict.fromkeys((*benchmark.notes, *judged.dataset.notes))],
+        notes=[
+            _line(note, 500)
+            for note in dict.fromkeys((benchmark.warning, *benchmark.notes, *judged.dataset.notes))
+            if note
+        ],
         disagreements=[_disagreement(singly, i) for i in singly.disagreements[:DISAGREEMENTS]],
         disagreeing=int((singly.positive != singly.predicted).sum()),
         order=order,

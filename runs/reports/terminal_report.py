@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ...judges import Benchmark
-from ...judges.metrics import CHOICE_METRICS
+from ...judges.metrics import CHOICE_METRICS, headline_metrics
 from ...judges.metrics.macro_average import MacroMean
 from ...optimize import BY_GATE
 from ...optimize.events import (
@@ -68,12 +68,19 @@ def ordered_metrics(names: Iterable[str]) -> list[str]:
     return [*(name for name in METRIC_ORDER if name in left), *sorted(left - set(METRIC_ORDER))]
 
 
-def say_benchmark(benchmark: Benchmark, *, title: str, brief: bool = False) -> None:
-    """Print a benchmark: what was scored, the confusion table, the metrics with their intervals."""
-    _say_measured(benchmark.to_json(), title=title, only=_BRIEF if brief else None)
+def say_benchmark(benchmark: Benchmark, *, title: str, brief: bool = False, headline: bool = False) -> None:
+    """Print a benchmark: what was scored, the confusion table, the metrics with their intervals.
+
+    Args:
+        benchmark: What was measured.
+        title: Of what.
+        brief: Whether it is a part of the rows, of which a few metrics are printed and no confusion table.
+        headline: Whether the four metrics of `headline_metrics` are printed, and how to see the others.
+    """
+    _say_measured(benchmark.to_json(), title=title, brief=brief, headline=headline)
 
 
-def _say_measured(body: Payload, *, title: str, only: Sequence[str] | None = None) -> None:
+def _say_measured(body: Payload, *, title: str, brief: bool = False, headline: bool = False) -> None:
     simulated = simulated_mark(body["simulated"])
     say(f"\n{inline(title)}{simulated}")
     unscored = sum(body["unscored"].values())
@@ -81,14 +88,22 @@ def _say_measured(body: Payload, *, title: str, only: Sequence[str] | None = Non
     say(f"  {body['n']:,} rows scored in {body['groups']:,} groups, {unscored} unscored{f' ({why})' if why else ''}")
     if body["unscored"].get("truncated"):
         say("  truncated: cut at the limit of tokens, and again with twice the room; a larger --max-tokens gives more")
-    cells, chosen = body["confusion"], "accuracy_grades" in body["metrics"]
-    if only is not None and chosen:
-        only = tuple(CHOICE_METRICS)
-    if only is None and not chosen:
+    cells, names = body["confusion"], ordered_metrics(body["metrics"])
+    if not brief and "precision" in names:
         say(f"  judge says yes: {cells['tp']} right, {cells['fp']} wrong; no: {cells['tn']} right, {cells['fn']} wrong")
-    metrics = {name: body["metrics"][name] for name in ordered_metrics(body["metrics"]) if not only or name in only}
+    # Benchmarks of earlier versions have no warning.
+    if body.get("warning"):
+        say(f"  {inline(body['warning'])}")
+    shown: Sequence[str] = names
+    if brief:
+        shown = [name for name in _brief(body) if name in names]
+    elif headline:
+        shown = headline_metrics(names)
+    metrics = {name: body["metrics"][name] for name in shown}
     say_table(("metric", "value", "95 % interval", "n"), [_metric_line(name, m) for name, m in metrics.items()])
     say_undefined(metrics.items())
+    if headline and len(names) > len(shown):
+        say(f"  {len(names) - len(shown)} more metrics: --metrics all, or --json")
     for note in body["notes"]:
         say(f"  note: {inline(note)}")
 

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from ...judges import InputError
-from ...judges.metrics import CHOICE_METRICS
+from ...judges.metrics import CHOICE_METRICS, headline_metrics
 from ...judges.metrics.reliability_bins import Bin
 from ...optimize.events import JudgeMeasured
 from ..actions.row_pages import scale_of, wrong_row_of
@@ -39,7 +39,7 @@ def bench(state: AppState, run: RunSummary) -> Response:
             run=run,
             measured=measured,
             config=BenchConfig.from_json(run.record.config),
-            brief=tuple(CHOICE_METRICS) if is_choice else BRIEF,
+            brief=headline_metrics(body["metrics"]),
             confusion=None if is_choice else confusion(body),
             reliability=reliability(bins) if any(one.share.n for one in bins) else None,
         )

@@ -74,7 +74,7 @@ def shown_in_parts(state: AppState, run: RunSummary, *, page: str = "") -> dict[
     Args:
         page: The page of the steps that is asked for; unless given the first one, and the last of a run under way.
     """
-    among_labels = run.benchmark is not None and "accuracy_grades" in run.benchmark["metrics"]
+    among_labels = run.benchmark is not None and "precision" not in run.benchmark["metrics"]
     newest = len(run.steps) if run.record.state == "running" else 1
     steps = Paged(_steps(run), page or str(newest), STEPS_PER_PAGE)
     return {

@@ -131,7 +131,7 @@ def test_a_benchmark_as_a_frame_has_every_metric_with_interval_and_n() -> None:
         precision.value,
         precision.low,
         precision.high,
-        199,
+        benchmark.confusion["tp"] + benchmark.confusion["fp"],
     ]
     assert "SIMULATED" in benchmark._repr_html_()
     assert "SIMULATED" in repr(benchmark)

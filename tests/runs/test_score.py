@@ -123,7 +123,7 @@ def test_what_does_not_exist_is_na_with_the_reason(folder: Path, capsys: pytest.
     assert "no row is labelled positive" in page
     assert run("none.jsonl", "--json") == 0
     recall = parsed(capsys)["metrics"]["recall"]
-    assert recall == {"value": None, "low": None, "high": None, "n": 20, "reason": "no row is labelled positive"}
+    assert recall == {"value": None, "low": None, "high": None, "n": 0, "reason": "no row is labelled positive"}
     assert run("none.jsonl", "never.jsonl", "--metric", "precision") == 0
     out = capsys.readouterr().out
     assert "n/a: precision of never (the judge calls no row positive)" in out

@@ -30,7 +30,7 @@ from judgewright.judges.metrics import AVERAGED, Benchmark, by_column, is_metric
 VERDICTS = Path(__file__).resolve().parents[3] / "../shared/data/verdicts"
 GRADED = OutputScale()
 AT_THRESHOLD = ["precision", "recall", "specificity", "f1", "accuracy", "balanced_accuracy", "mcc", "kappa"]
-ON_GRADES = ["kappa_grades", "kappa_linear", "kappa_quadratic", "off_by_one", "mae", "f1_macro_grades"]
+ON_GRADES = ["accuracy_grades", "kappa_grades", "kappa_linear", "kappa_quadratic", "off_by_one", "mae", "f1_macro_grades"]
 ON_PROBABILITIES = ["auroc", "average_precision", "brier", "ece"]
 ALPHA = ["krippendorff_alpha"]
 CORRELATION = ["pearson", "spearman", "kendall_tau"]
@@ -173,7 +173,7 @@ def test_a_choice_is_measured_over_its_classes_alone() -> None:
     score = np.where(rng.random(90) < 0.7, label, rng.integers(0, 3, 90))
     lines: list[Line] = [*zip(label.astype(float), score.astype(float), strict=True), (1.0, None)]
     found = measure(judged(lines, scale=scale, confidence=[0.8] * 91))
-    assert list(found.metrics) == ["accuracy_grades", "kappa_grades", "f1_macro_grades", *ALPHA]
+    assert list(found.metrics) == ["accuracy_grades", "kappa_grades", "f1_macro_grades", *ALPHA, "recall[c]"]
     assert found.metrics["accuracy_grades"].value == pytest.approx(np.mean(label == score))
     assert found.metrics["f1_macro_grades"].value == pytest.approx(sk.f1_score(label, score, average="macro"))
     assert found.metrics["kappa_grades"].value == pytest.approx(sk.cohen_kappa_score(label, score))
@@ -293,7 +293,7 @@ def test_calibration_uses_the_rows_that_have_a_probability() -> None:
     lines = _counts(5, 1, 1, 5)
     found = measure(judged(lines, scale=BINARY, confidence=[0.9, None] * 6))
     assert {found.metrics[name].n for name in ON_PROBABILITIES} == {6}
-    assert found.metrics["f1"].n == 12
+    assert found.metrics["accuracy"].n == 12
     assert any("6 of 12" in note for note in found.notes)
     grouped = judged(lines, scale=BINARY, confidence=[0.9, None] * 6, groups=list("aabbccddeeff"))
     assert {measure(grouped).metrics[name].n for name in ON_PROBABILITIES} == {6}
@@ -468,7 +468,7 @@ def test_the_table_has_a_line_per_metric() -> None:
     assert [line[0] for line in lines] == AT_THRESHOLD + ALPHA
     assert lines[0][1] == "1.0000"
     assert lines[0][2].startswith("[0.")
-    assert lines[2] == ("specificity", "n/a", "", "4", "no row is labelled negative")
+    assert lines[2] == ("specificity", "n/a", "", "0", "no row is labelled negative")
 
 
 def test_a_real_table_of_graded_verdicts_is_measured_by_query() -> None:

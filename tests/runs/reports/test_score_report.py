@@ -205,13 +205,14 @@ def test_every_figure_of_the_benchmark_is_there() -> None:
     judged = table(answers, scale=GRADED)
     benchmark = measure(judged, resamples=50)
     html = render(judged)
+    assert {benchmark.metrics[name].n for name in ("accuracy", "off_by_one", "pearson")} == {60}
     for name, found in benchmark.metrics.items():
         line = re.search(rf'<tr><th scope="row">{name}</th>(.*?)</tr>', html)
         assert line, name
         wanted = [
             number(found.value),
             "" if found.low is None else f"{number(found.low)} to {number(found.high)}",
-            "60",
+            f"{found.n:,}",
         ]
         assert re.findall(r">([^<]*)</td>", line[1])[:3] == wanted
     assert benchmark.grades is not None
