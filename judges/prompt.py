@@ -375,28 +375,34 @@ class _PromptFile(BaseModel):
     examples: list[_ExampleFile] = []
 
 
-def read_prompt(path: Path) -> JudgePrompt:
+def read_prompt(path: Path, *, edited: bool = True) -> JudgePrompt:
     """Read one prompt file.
+
+    Args:
+        path: The file.
+        edited: As `load_prompt`.
 
     Raises:
         PromptError: There is no such file, or it is not a prompt.
     """
     try:
-        return load_prompt(read_small_text(path), origin=str(path))
+        return load_prompt(read_small_text(path), origin=str(path), edited=edited)
     except (OSError, UnicodeDecodeError) as error:
         raise PromptError(f"cannot read the prompt file {str(path)!r}: {error}") from None
 
 
-def load_prompt(text: str, *, origin: str = "<text>") -> JudgePrompt:
+def load_prompt(text: str, *, origin: str = "<text>", edited: bool = False) -> JudgePrompt:
     """Read a prompt from YAML.
 
     Args:
         text: The file's content.
         origin: What to call it in errors.
+        edited: Whether a text whose `version` is not the hash of its content is a person's edit of that version: a
+            version of its own, with the stated one as its parent.
 
     Raises:
         PromptError: The text is not YAML, lacks a field, has an unknown one, or states a `version` that is
-            not the hash of its content (it was edited without noticing: delete the version line to adopt it).
+            not the hash of its content, where it may not be edited.
     """
     if len(text) > _MAX_YAML:
         raise PromptError(f"{origin}: a prompt file over {_MAX_YAML:,} characters is not read")
@@ -418,9 +424,11 @@ def load_prompt(text: str, *, origin: str = "<text>") -> JudgePrompt:
         scale=OutputScale(**scale),
         examples=tuple(Example(inputs=e.inputs, reply=e.reply) for e in parsed.examples),
     )
-    if parsed.version is not None and parsed.version != prompt.version:
-        raise PromptError(
-            f"{origin}: the file says version {parsed.version}, its content is {prompt.version}",
-            hint="it was edited by hand: delete the version line, and put the old version under parent",
-        )
-    return prompt
+    if parsed.version in (None, prompt.version):
+        return prompt
+    if edited:
+        return replace(prompt, parent=parsed.version)
+    raise PromptError(
+        f"{origin}: the file says version {parsed.version}, its content is {prompt.version}",
+        hint="it was edited in place: save the edit as a file of your own, which is then a new version of that one",
+    )

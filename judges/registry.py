@@ -135,7 +135,7 @@ class Registry:
             ordered[shipped.version] = shipped
         waiting: list[JudgePrompt] = []
         if self._folder is not None:
-            own = map(read_prompt, _prompt_files(self._home(name)))
+            own = [read_prompt(path, edited=False) for path in _prompt_files(self._home(name))]
             waiting = sorted((p for p in own if p.version not in ordered), key=lambda p: p.version)
         while waiting:
             versions = {prompt.version for prompt in waiting}

@@ -37,6 +37,6 @@ def judge_of(registry: Registry, spec: str) -> JudgePrompt:
         said = shown.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
         raise InputError(f"git has no {path!r} at {ref!r}: {said}")
     try:
-        return load_prompt(shown.stdout.decode("utf-8"))
+        return load_prompt(shown.stdout.decode("utf-8"), edited=True)
     except UnicodeDecodeError:
         raise InputError(f"{path!r} at {ref!r} is no text") from None

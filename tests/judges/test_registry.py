@@ -197,3 +197,22 @@ def test_what_differs_from_where_a_rule_was_fitted_is_said() -> None:
     assert "ask confidences, these are tok" in told[1]
     plain = fitted(model="m", rule=DecisionRule(threshold=1))
     assert list(plain.caveats(model="m", confidence="tok")) == []
+
+
+def test_an_edited_file_is_a_new_version_of_the_one_it_states(tmp_path: Path) -> None:
+    """A person edits the YAML and leaves its version line as it is: that names what it was edited from."""
+    path = tmp_path / "mine.yaml"
+    path.write_text(SHIPPED.to_yaml().replace(SHIPPED.criteria.splitlines()[0], "Be very strict."), encoding="utf-8")
+    mine = Registry(tmp_path / "judges").get(str(path))
+    assert mine.parent == SHIPPED.version != mine.version
+    assert "Be very strict." in mine.criteria
+
+
+def test_a_kept_version_that_was_edited_in_place_is_refused(tmp_path: Path) -> None:
+    """The registry's own files are what runs rest on: an edit there would lose the version that the file names."""
+    registry = Registry(tmp_path)
+    path = registry.keep(SHIPPED.edited(criteria="Be strict."))
+    path.write_text(path.read_text(encoding="utf-8").replace("Be strict.", "Be stricter."), encoding="utf-8")
+    with pytest.raises(PromptError, match="its content is") as refused:
+        registry.get(SHIPPED.name)
+    assert "a file of your own" in (refused.value.hint or "")
