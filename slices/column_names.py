@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from itertools import pairwise
 
 from .slice import Predicate
 
@@ -34,6 +35,10 @@ _OUTPUT_WORDS = frozenset(
     )
 )
 """Words that name an output of a judge."""
+_CONFIDENCE_WORDS = _OUTPUT_WORDS & {"confidence", "confidences", "certainty", "logprob", "logprobs"}
+"""Of those, words that leave a name an output whatever follows them, such as `confidence_ask`; but for `of`."""
+_OBJECT_WORDS = _OUTPUT_WORDS | {"detector", "detectors", "judges", "grader", "graders", "evaluator", "evaluators"}
+"""Words of an object's name that make all that it holds an output, such as `other_detectors.minicheck`."""
 _DERIVED_WORDS = frozenset(
     (
         *("bin", "bins", "binned", "bucket", "buckets", "band", "range", "level", "decile", "deciles", "quartile"),
@@ -61,19 +66,29 @@ def names_an_output(name: str) -> bool:
     """Whether a column's name alone says that a judge gave its values.
 
     The last word counts, but for words such as `bin`: `gpt4_score` and `confidence_bin` are
-    outputs; `score_type` and `confidence_of_source` are not. So is everything inside an object of
-    that name, such as `verdicts.gpt4`.
+    outputs; `score_type` and `confidence_of_source` are not. A confidence is one whatever follows, such
+    as `confidence_ask`. So is everything inside an object of that name, such as `verdicts.gpt4`.
     """
     parts = name.split(".")
     lower = [part.lower() for part in parts]
     if _matches(lower, LABEL_NAMES):
         return False
-    if _matches(lower, VERDICT_NAMES) or not _OUTPUT_WORDS.isdisjoint(lower[:-1]):
+    if _matches(lower, VERDICT_NAMES):
         return True
-    words = [word.lower() for word in _PARTS.findall(_CAMEL.sub("_", parts[-1]))]
+    for part in parts[:-1]:
+        if not _OBJECT_WORDS.isdisjoint((part.lower(), *_words(part))):
+            return True
+    words = _words(parts[-1])
+    for word, following in pairwise((*words, "")):
+        if word in _CONFIDENCE_WORDS and following != "of":
+            return True
     while len(words) > 1 and (words[-1] in _DERIVED_WORDS or words[-1].isdecimal()):
         words.pop()
     return bool(words) and words[-1] in _OUTPUT_WORDS
+
+
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in _PARTS.findall(_CAMEL.sub("_", name))]
 
 
 def named_outputs(predicate: Predicate) -> tuple[str, ...]:

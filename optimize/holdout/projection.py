@@ -16,6 +16,8 @@ MOST_TIMES = 10
 """A projection beyond so many times the rows at hand is not given. It rests on a change of less
 than .9 standard errors, whose very sign is not known: the number would be as good as any other."""
 
+UNKNOWN = "these rows cannot tell how many more would decide"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Projection:
@@ -44,7 +46,7 @@ def project(target: Change, guards: Sequence[GuardResult], alpha: float) -> Proj
     if target.p > alpha:
         rows = rows_needed(target, alpha)
         if rows is None or rows > MOST_TIMES * target.n:
-            return Projection(reason="more rows will hardly decide: the measured gain is small beside its error")
+            return Projection(reason=f"{UNKNOWN}: the measured gain is small beside its error")
         needs.append(rows)
     for guard in guards:
         if guard.change is None or not guard.wants_rows:
@@ -53,7 +55,7 @@ def project(target: Change, guards: Sequence[GuardResult], alpha: float) -> Proj
         if rows is None or rows > MOST_TIMES * target.n:
             if guard.change.gain <= -guard.margin / 2:
                 drop = f"the measured drop in {guard.metric} is about as large as the guard"
-                return Projection(reason=f"more rows will hardly decide: {drop}")
+                return Projection(reason=f"{UNKNOWN}: {drop}")
             times = f"more than {MOST_TIMES} times these rows"
             return Projection(reason=f"{times} would be needed for the guard of {guard.metric}")
         needs.append(rows)

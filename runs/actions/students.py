@@ -53,6 +53,15 @@ class StudentReport:
         """By how much the student's F1 lies under its teacher's; None without labels."""
         return None if self.change is None else -self.change.difference
 
+    @property
+    def is_within(self) -> bool | None:
+        """Whether the student is at most `WORTH` behind, by the interval; None where that is not shown either way."""
+        if self.change is None or self.change.low is None or self.change.high is None:
+            return None
+        if self.change.low >= -WORTH:
+            return True
+        return False if self.change.high < -WORTH else None
+
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what `student train --json` prints."""
         student, held_out = self.trained.student, self.trained.held_out
@@ -71,7 +80,7 @@ class StudentReport:
             "folds": self.trained.folds,
             "by_people": {name: _figures(side) for name, side in self.sides.items()},
             "f1_difference": difference,
-            "within_5_points": None if self.behind is None else self.behind <= WORTH,
+            "within_5_points": self.is_within,
             "by_teacher": _figures(self.agreement),
             "screens": screens,
             "rule": student.rule.to_json(),

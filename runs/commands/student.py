@@ -278,8 +278,12 @@ def _say(report: StudentReport, out: Path | None, held_out: Path | None) -> None
     if report.change is not None and report.behind is not None:
         change = report.change
         interval = "" if change.low is None else f" [{change.low:+.4f}, {change.high:+.4f}]"
-        worth = f"within {WORTH:.2f}" if report.behind <= WORTH else f"more than {WORTH:.2f} behind"
-        say(f"F1, student less teacher: {change.difference:+.4f}{interval}: {worth}")
+        shown = {
+            True: f"at most {WORTH:.2f} behind",
+            False: f"more than {WORTH:.2f} behind",
+            None: f"whether it is more than {WORTH:.2f} behind is not shown",
+        }
+        say(f"F1, student less teacher: {change.difference:+.4f}{interval}: {shown[report.is_within]}")
     say("\nas a screen: the student decides where it is sure, the teacher the rest")
     table: list[tuple[str, ...]] = []
     for screen, both in report.screens:

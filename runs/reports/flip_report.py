@@ -67,9 +67,9 @@ def _say_left(decision: FlipDecision) -> None:
         usual = "" if decision.labels else ", if it wins no more of them than prompts usually do"
         say(f"  {count(left.most)} rows that can tell are left; they will hardly decide it{usual}")
     elif decision.labels:
-        say(f"  labels likely left: about {left}, by what was labelled so far and what prompts usually do")
+        say(f"  labels left, a rough guess: about {left}, by what was labelled so far and what prompts usually do")
     else:
-        say(f"  labels likely needed: about {left}, by what prompts usually do")
+        say(f"  labels needed, a rough guess: about {left}, by what prompts usually do")
 
 
 def _cells(role: str, claim: ClaimState, *, margins: bool) -> tuple[str, ...]:

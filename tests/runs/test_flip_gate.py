@@ -305,6 +305,6 @@ def test_people_read_how_many_rows_flip_and_what_to_do_next(place: Workspace, te
     found = invoke(place, *asked, "--unlabelled", "--target", "precision", "--guard", "recall=0.1")
     assert found.exit_code == 1
     assert "of them flip" in found.stdout
-    assert re.search(r"labels likely needed: about \d+( to \d+)?, by what prompts usually do", found.stdout)
+    assert re.search(r"labels needed, a rough guess: about \d+( to \d+)?, by what prompts usually do", found.stdout)
     assert "e-value for it" in found.stdout
     assert found.stdout.rstrip().endswith("Then run this command again.")

@@ -15,7 +15,8 @@ from judgewright.slices import bins_reason, find_in_frame, find_slices, names_an
 OUTPUTS = """
 confidence confidence_bin confidence_token judge_confidence gpt4_confidence llama3Score score score_bin score_1 scores
 gpt4_score metadata.gpt4_score verdict claude_verdict verdicts.gpt4 predictions.model_b p.probability
-avg_logprob prediction predicted stated_confidence_decile judge_model rl_f raw_guess
+avg_logprob prediction predicted stated_confidence_decile judge_model rl_f raw_guess confidence_ask
+confidence_second_run other_detectors.minicheck evaluators.hhem
 """
 NO_OUTPUTS = """
 confidence_of_source score_type dataset channel source_words dense_rank_bin passage_len_bin overlap_bin turn_bin model

@@ -117,8 +117,11 @@ def test_five_flips_the_same_way_are_undecided_at_the_first_look() -> None:
         assert decision.outcome == outcome
 
 
-def test_no_number_of_rows_is_told_where_more_rows_will_hardly_decide() -> None:
-    """A drop nearly as large as the guard, or a gain far inside its error: a sentence instead of a million rows."""
+def test_no_number_of_rows_is_given_where_these_rows_cannot_tell_it() -> None:
+    """A drop nearly as large as the guard, or a gain far inside its error: a sentence instead of a million rows.
+
+    Not that more rows would not decide: on few rows nobody knows.
+    """
     labels = np.arange(2000) % 2 == 0
     old = np.ones(2000, bool)
     new = old.copy()
@@ -127,7 +130,7 @@ def test_no_number_of_rows_is_told_where_more_rows_will_hardly_decide() -> None:
     near = decide(judged(labels, old), judged(labels, new), OBJECTIVE, alpha=0.03)
     assert (near.outcome, near.rows_needed) == ("undecided", None)
     assert near.reason.endswith(
-        "more rows will hardly decide: the measured drop in recall is about as large as the guard"
+        "these rows cannot tell how many more would decide: the measured drop in recall is about as large as the guard"
     )
     churn = np.arange(2000) % 10 == 3
     idle = old.copy()
@@ -136,7 +139,9 @@ def test_no_number_of_rows_is_told_where_more_rows_will_hardly_decide() -> None:
     before[np.flatnonzero(churn & ~labels)[60:119]] = False
     small = decide(judged(labels, before), judged(labels, idle), OBJECTIVE, alpha=0.03)
     assert (small.outcome, small.rows_needed, small.groups_needed) == ("undecided", None, None)
-    assert small.reason.endswith("more rows will hardly decide: the measured gain is small beside its error")
+    assert small.reason.endswith(
+        "these rows cannot tell how many more would decide: the measured gain is small beside its error"
+    )
 
 
 def test_the_rows_needed_are_those_at_which_the_gate_says_yes_in_four_of_five_runs() -> None:
