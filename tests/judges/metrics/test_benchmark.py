@@ -30,7 +30,9 @@ from judgewright.judges.metrics import AVERAGED, Benchmark, by_column, is_metric
 VERDICTS = Path(__file__).resolve().parents[3] / "../shared/data/verdicts"
 GRADED = OutputScale()
 AT_THRESHOLD = ["precision", "recall", "specificity", "f1", "accuracy", "balanced_accuracy", "mcc", "kappa"]
-ON_GRADES = ["accuracy_grades", "kappa_grades", "kappa_linear", "kappa_quadratic", "off_by_one", "mae", "f1_macro_grades"]
+ON_GRADES = [
+    *("accuracy_grades", "kappa_grades", "kappa_linear", "kappa_quadratic", "off_by_one", "mae", "f1_macro_grades"),
+]
 ON_PROBABILITIES = ["auroc", "average_precision", "brier", "ece"]
 ALPHA = ["krippendorff_alpha"]
 CORRELATION = ["pearson", "spearman", "kendall_tau"]
