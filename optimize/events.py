@@ -133,6 +133,8 @@ class SliceChosen(RunEvent):
     skipped_columns: Mapping[str, str] | None = field(default=None, metadata={"stored": "left_out", **_OMIT})
     """Columns that were not searched, each with the reason."""
     notes: tuple[str, ...] | None = field(default=None, metadata=_OMIT)
+    standing: str | None = field(default=None, metadata=_OMIT)
+    """How sure the chosen slice is; None where none was searched for or found, and in older runs."""
 
     @property
     def predicate(self) -> Predicate | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..judges import BoolArray, InputError, JudgedDataset
 from ..judges.metrics.catalog import sign_of
-from ..slices import FoundSlice, SliceReport, find_confusions, find_slices, parse_predicate
+from ..slices import FoundSlice, SliceReport, find_by_rate, find_confusions, find_slices, parse_predicate
 from ..slices.column_names import BY_NAME, named_outputs
 from ..slices.effect import Direction
 from ..slices.inspect_slice import require_columns
@@ -59,21 +59,25 @@ def find_target(baseline: JudgedDataset, objective: Objective, services: Service
         target = Target(predicate=None, why="asked for by the caller")
         services.record(SliceChosen(name=target.name, why=target.why, slices=()))
         return target
-    search = find_confusions if baseline.scale.kind == "choice" else find_slices
-    report = search(
-        baseline,
-        metric=objective.target,
-        columns=settings.slice_columns or None,
-        # Reasons tell the label.
-        exclude=(*settings.exclude, *([settings.explanation] if settings.explanation else [])),
-        keep=settings.keep,
-        seed=settings.seed,
-    )
+    of_classes = baseline.scale.kind == "choice"
+    search = find_confusions if of_classes else find_slices
+    columns = settings.slice_columns or None
+    # Reasons tell the label.
+    exclude = (*settings.exclude, *([settings.explanation] if settings.explanation else []))
+    keep = settings.keep
+    report = search(baseline, metric=objective.target, columns=columns, exclude=exclude, keep=keep, seed=settings.seed)
     chosen, reason = choose_target(report, objective.direction)
-    target = Target(predicate=chosen.predicate if chosen else None, why=reason)
+    predicate, standing = (None, None) if chosen is None else (chosen.predicate, chosen.standing)
+    if chosen is None and not of_classes:
+        passed_over = [one.predicate for one in report.slices if one.standing != "only seen" and one.is_base_rate]
+        poor = find_by_rate(baseline, objective.direction, passed_over, columns=columns, exclude=exclude, keep=keep)
+        if poor is not None:
+            predicate, standing, reason = poor.predicate, poor.standing, f"{poor.describe()}. Before it: {reason}"
+    target = Target(predicate=predicate, why=reason)
     event = SliceChosen(
         name=target.name,
         why=target.why,
+        standing=standing,
         slices=tuple(one.to_json() | {"why_no_target": one.why_no_target or None} for one in report.slices),
         metric=report.metric,
         judge_outputs=tuple(output.to_json() for output in report.judge_outputs),
@@ -89,7 +93,7 @@ def choose_target(report: SliceReport, direction: Direction | None) -> tuple[Fou
 
     Preferred is the prompt target with the largest lower bound of the gain whose errors go the
     objective's way; then the likely slice with the smallest p whose errors lean that way, named as
-    unconfirmed; then none: what is only seen is as a rule chance, and the other rows' errors would not be read.
+    unconfirmed; then none: what is only seen is as a rule chance. `find_by_rate` then has the slice to read.
 
     Args:
         report: The slices found.

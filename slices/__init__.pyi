@@ -1,4 +1,5 @@
 from .audit import SliceAudit, apply_marks, audit_slice
+from .by_rate import find_by_rate
 from .candidates import Rows
 from .column import MAX_VALUES, encode, readable_edges
 from .column_names import convention_reason, names_an_output
@@ -68,6 +69,7 @@ __all__ = [
     "expected_gain",
     "feature_names",
     "feature_rank",
+    "find_by_rate",
     "find_confusions",
     "find_in_frame",
     "find_regressions",

@@ -80,6 +80,7 @@ class RunResult:
                 "rule": payloads["survivor"].get("rule"),
             },
             "slice": payloads["slice"]["name"],
+            "guided": not self.run.unguided,
             "loss": payloads["loss"]["expression"],
             "benchmark": payloads["benchmark"],
             "everything": payloads["everything"],

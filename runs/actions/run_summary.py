@@ -232,6 +232,11 @@ class RunSummary:
         return self.decision
 
     @property
+    def unguided(self) -> bool:
+        """Whether no slice was chosen, so that errors are read anywhere."""
+        return self.slice is not None and self.slice.predicate is None
+
+    @property
     def simulated(self) -> bool:
         """Whether a simulated model answered anything here, as far as the run says."""
         models = (self.record.config.get(name) for name in ("model", "optimizer_model"))

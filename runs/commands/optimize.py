@@ -72,7 +72,8 @@ def say_end(result: RunResult) -> None:
     body = result.to_json()
     say_prompt_diff(result.run)
     cost = price(body["cost"])
-    say(f"\nRun {result.run_id}: {body['calls']} calls, {body['recorded']} cached, {cost}")
+    guidance = "" if body["guided"] else "unguided, "
+    say(f"\nRun {result.run_id}: {guidance}{body['calls']} calls, {body['recorded']} cached, {cost}")
     say(f"  cost including resumes: {describe_cost(result.run.cost)}")
     for note in (*describe_parameters(body["dropped"], body["ignored"]), *body["notes"]):
         say(f"  {note}")

@@ -78,7 +78,8 @@ def show(run: str, workspace: Workspace, as_json: bool) -> None:
         events = [asdict(event) for event in summary.events]
         say_json({**asdict(record), "calls": asdict(calls), "events": events})
         return
-    say(f"Run {record.run_id}: {record.kind}, {record.state}, started {moment(record.created)}")
+    guidance = ", unguided" if summary.unguided else ""
+    say(f"Run {record.run_id}: {record.kind}, {record.state}{guidance}, started {moment(record.created)}")
     if engine := describe_engine(record.config):
         say(f"Calls sent by {engine}")
     if record.kind == "tune":

@@ -134,10 +134,10 @@ def describe_equal_gain(equal: Json | None, target: Json | None) -> list[str]:
         return [f"the gain in {metric} {where}: n/a, {equal['reason']}"]
     spread = "no interval" if change["low"] is None else f"95 % {interval(change, change=True)}"
     gain = f"{where} ({number(equal['at'])}) {metric} gains {signed(change['difference'])} ({spread})"
-    there = f"another threshold of the old prompt, which gives {number(change['before'])}"
+    there = f"thresholds, which give {number(change['before'])} there"
     if round(change["difference"], 3) < 0:
-        return [f"{gain}: the new prompt is below the old one's curve, worse than {there}"]
-    return [f"{gain} over {there}"]
+        return [f"{gain}: the new prompt is below the curve of the old one's {there}"]
+    return [f"{gain} over the old prompt's {there}"]
 
 
 def describe_guard(guard: GuardRecord) -> str:

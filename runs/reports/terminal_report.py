@@ -187,13 +187,15 @@ def _slice(event: SliceChosen) -> None:
 
 def slice_heading(event: SliceChosen) -> str:
     """Say what kind of slice a run chose: a confirmed target, the likeliest of several, one that was named, or none."""
+    if event.standing not in (None, "confirmed", "likely"):
+        return event.standing
     chosen = next((one for one in event.slices if one["predicate"] == event.name), None)
     if chosen is not None and chosen["prompt_target"]:
         return "where the errors point one way"
     if chosen is not None:
         return "none is a target, the likeliest is taken"
     if event.predicate is None:
-        return "none, all rows are taken"
+        return "none, the run is unguided: all rows are taken"
     return "named by the caller"
 
 

@@ -65,13 +65,13 @@ def test_a_gain_is_told_apart_from_another_threshold() -> None:
     target = asdict(CHANGE)
     left = replace(CHANGE, before=0.71, after=0.7414, difference=0.0314, low=-0.01, high=0.0728)
     equal = EqualGain(held="false positive rate", at=0.231, change=left)
-    line = "at the same false positive rate (0.231) recall gains +0.031 (95 % -0.010 .. +0.073) over another "
-    assert describe_equal_gain(asdict(equal), target) == [f"{line}threshold of the old prompt, which gives 0.710"]
+    line = "at the same false positive rate (0.231) recall gains +0.031 (95 % -0.010 .. +0.073) over the old prompt's "
+    assert describe_equal_gain(asdict(equal), target) == [f"{line}thresholds, which give 0.710 there"]
     below = replace(equal, change=replace(left, before=0.76, difference=-0.0186, low=-0.06, high=0.02))
     (line,) = describe_equal_gain(asdict(below), target)
     assert line.endswith(
-        "gains -0.019 (95 % -0.060 .. +0.020): the new prompt is below the old one's curve, "
-        "worse than another threshold of the old prompt, which gives 0.760"
+        "gains -0.019 (95 % -0.060 .. +0.020): the new prompt is below the curve of the old one's thresholds, "
+        "which give 0.760 there"
     )
     missing = EqualGain(held="recall", at=0.9, change=None, reason="the old judge has one threshold")
     line = "the gain in recall at the same recall: n/a, the old judge has one threshold"

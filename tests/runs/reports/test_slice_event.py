@@ -34,7 +34,7 @@ OUTPUT = {
     [
         ("channel = table", [found("channel = table"), MISSED], "where the errors point one way"),
         ("dataset = qags", [LIKELIEST, MISSED], "none is a target, the likeliest is taken"),
-        ("all rows", [MISSED], "none, all rows are taken"),
+        ("all rows", [MISSED], "none, the run is unguided: all rows are taken"),
         ("channel = pdf", [], "named by the caller"),
     ],
 )

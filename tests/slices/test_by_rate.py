@@ -1,0 +1,130 @@
+"""Where no slice stands out, errors are read from the slice with the worst rate of them, and that is said."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from judgewright.judges import BINARY, Dataset, JudgedDataset, Row, Verdict, load_verdicts
+from judgewright.judges.models import Client
+from judgewright.judges.simulated import Simulated
+from judgewright.optimize import RunSettings, Services, TextGrad, choose_target, find_target, read_objective
+from judgewright.optimize.events import SliceChosen, read_as
+from judgewright.slices import find_by_rate, find_slices, parse_predicate
+
+from ..optimize.in_memory import MemoryJournal, MemoryLedger
+
+VERDICTS = Path(__file__).resolve().parents[2] / "../shared/data/verdicts"
+needs_data = pytest.mark.skipif(not VERDICTS.exists(), reason="the shared data are not beside the checkout")
+
+
+def table(columns: dict[str, list[str]], label: np.ndarray, said: np.ndarray) -> JudgedDataset:
+    """A judge of yes and no; four rows make a group."""
+    rows = tuple(
+        Row(
+            id=f"r{i}",
+            inputs={},
+            label=float(y),
+            group=f"g{i // 4}",
+            meta={name: values[i] for name, values in columns.items()},
+        )
+        for i, y in enumerate(label)
+    )
+    answers = tuple(Verdict(row_id=f"r{i}", score=float(s), positive=bool(s)) for i, s in enumerate(said))
+    return JudgedDataset(dataset=Dataset(rows=rows, labels=BINARY), answers=answers, scale=BINARY)
+
+
+def chosen_for(judged: JudgedDataset, target: str) -> SliceChosen:
+    """What a run writes of the slice that it chooses."""
+    journal, ledger = MemoryJournal(), MemoryLedger()
+    with Client(Simulated()) as client:
+        services = Services(
+            judge_client=client,
+            optimizer_client=client,
+            proposer=TextGrad(),
+            journal=journal,
+            ledger=ledger,
+            run_id="r",
+        )
+        find_target(judged, read_objective("", target=target), services, RunSettings())
+    (event,) = journal.events()
+    return read_as(SliceChosen, event.payload)
+
+
+def decoy(rate: float) -> JudgedDataset:
+    """Rows of which one origin has few positives, and this false positive rate where the others have .15."""
+    rng = np.random.default_rng(5)
+    origin = rng.choice(["poor", "rich"], 4000, p=[0.3, 0.7])
+    label = rng.random(4000) < np.where(origin == "poor", 0.15, 0.7)
+    wrong = rng.random(4000) < np.where(origin == "poor", rate, 0.15)
+    said = np.where(label, rng.random(4000) < 0.9, wrong)
+    return table({"origin": origin.tolist()}, label, said)
+
+
+def test_what_was_put_down_to_the_base_rate_is_tried_by_its_false_positive_rate_first() -> None:
+    """The gap in precision is mostly the base rate's, and still the judge errs more often there."""
+    judged = decoy(0.22)
+    report = find_slices(judged)
+    assert report.slices[0].is_base_rate
+    assert choose_target(report, "fp")[0] is None
+    event = chosen_for(judged, "precision")
+    assert (event.name, event.standing) == ("origin = poor", "poorer by its false positive rate")
+    assert "false positive rate 0.2" in event.why
+    assert "alone" in event.why
+
+
+def test_a_base_rate_without_more_errors_leaves_a_run_unguided() -> None:
+    """With a lower rate of false positives than elsewhere it is no slice to read errors of; the rest is."""
+    event = chosen_for(decoy(0.08), "precision")
+    assert (event.name, event.standing) == ("origin = rich", "poorest, untested")
+    few = decoy(0.08).only(range(60))
+    event = chosen_for(few, "precision")
+    assert (event.name, event.predicate, event.standing) == ("all rows", None, None)
+
+
+def test_the_poorest_is_that_of_the_highest_rate_counted_by_hand() -> None:
+    """Of all values with fifteen errors, in five groups; a value with fourteen is passed over, however poor."""
+    rng = np.random.default_rng(1)
+    kind = rng.choice(list("abcdef"), 1200)
+    label, said = rng.random(1200) < 0.5, rng.random(1200) < 0.5
+    kind[np.flatnonzero(label & ~said)[:14]] = "rare"
+    judged = table({"kind": kind.tolist()}, label, said)
+    rates = {}
+    for value in "abcdef":
+        positive = label & (kind == value)
+        missed = positive & ~said
+        if missed.sum() >= 15:
+            rates[value] = missed.sum() / positive.sum()
+    found = find_by_rate(judged, "fn")
+    assert found is not None
+    best = max(rates, key=lambda value: rates[value])
+    assert (str(found.predicate), found.rate, found.p) == (f"kind = {best}", pytest.approx(rates[best]), None)
+    inside = label & (kind == best)
+    assert (found.errors, found.n) == ((inside & ~said).sum(), inside.sum())
+    assert found.describe().startswith(f"poorest, untested: kind = {best}, false negative rate ")
+
+
+def test_without_a_direction_the_more_frequent_errors_are_read() -> None:
+    rng = np.random.default_rng(2)
+    kind = rng.choice(list("ab"), 800)
+    label = rng.random(800) < 0.5
+    judged = table({"kind": kind.tolist()}, label, np.where(label, rng.random(800) < 0.6, rng.random(800) < 0.05))
+    found = find_by_rate(judged, None)
+    assert found is not None
+    assert found.direction == "fn"
+    assert find_by_rate(judged, "fp", [parse_predicate("kind = a")]) is None
+
+
+@needs_data
+def test_a_real_file_without_a_confirmed_slice_is_no_longer_read_unguided() -> None:
+    """Of 4,423 verdicts no slice of precision is confirmed or likely; where words overlap half of the noes are yes."""
+    judged = load_verdicts(VERDICTS / "llmjudge_test.Olz-gpt4o.jsonl")
+    assert choose_target(find_slices(judged), "fp")[0] is None
+    event = chosen_for(judged, "precision")
+    assert (event.name, event.standing) == ("metadata.overlap_bin = 1", "poorest, untested")
+    assert event.why.startswith(
+        "poorest, untested: metadata.overlap_bin = 1, false positive rate 0.500 against 0.087 elsewhere (93 false "
+        "positives in 186 rows). Before it: no slice is confirmed or likely"
+    )
+    event = chosen_for(load_verdicts(VERDICTS / "wice_claim.gpt-4-0613.jsonl"), "precision")
+    assert (event.predicate, event.standing) == (None, None)
