@@ -1,19 +1,19 @@
 """How often the gate is wrong: accepts without a gain, and gains it does not accept; and what it says of real prompts.
 
-    python benchmarks/gate_errors.py [alike] [honest] [choices] [real] [reuse] [cuts] [planted] [silent] [garbled]
-        [--runs N]
+    python benchmarks/gate_errors.py [alike] [honest] [choices] [real] [reuse] [cuts] [planted] [refusals] [silent]
+        [garbled] [--runs N]
 
 Verdicts are drawn, no model is asked. Alike: two judges of the same quality on the labels and groups of real files,
 each with a quality of its own in every group, shared or not; at most 33 of 500 accepted. Honest: the same of judges
-that are alike sure of their verdicts, for the Brier score. Choices: the same of judges
-that choose among five classes, the rarest 4 % of the rows. Real: published verdicts of
-real prompts, first looks. Reuse: 200 edits against one holdout, each from the judge in use; random edits flip verdicts
-anywhere, idle ones mend as much as they break. Cuts: a judge no better, put to the gate on ten pieces of a holdout; at
-most 17 of 200 have some accept. Planted: six points of accuracy among churn, at 2,000 holdout rows, and
-at the 600 that are the holdout's share of 2,000. Silent: a judge of the same quality whose false positives cannot be
-read on a share of 2,000 rows; at most 15 of 300 accepted. Garbled: one reply in twenty unreadable by chance, asked
-again or not; how often a five-point guard on recall holds where nothing is lost and 30 % of the false positives are
-mended.
+that are alike sure of their verdicts, for the Brier score. Choices: the same of judges that choose among five classes,
+the rarest 4 % of the rows. Real: published verdicts of real prompts, first looks. Reuse: 200 edits against one holdout,
+each from the judge in use; random edits flip verdicts anywhere, idle ones mend as much as they break. Cuts: a judge no
+better, put to the gate on ten pieces of a holdout; at most 17 of 200 have some accept. Planted: six points of accuracy
+among churn, at 2,000 holdout rows, and at the 600 that are the holdout's share of 2,000. Refusals: how often a judge is
+refused that gains four points of precision (at most 6 %), and one that loses ten points of precision, or of recall
+(more than half at 300 rows). Silent: a judge of the same quality whose false positives cannot be read on a share of
+2,000 rows; at most 15 of 300 accepted. Garbled: one reply in twenty unreadable by chance, asked again or not; how often
+a five-point guard on recall holds where nothing is lost and 30 % of the false positives are mended.
 """
 
 from __future__ import annotations
@@ -351,6 +351,39 @@ def planted(runs: int) -> bool:
     return good
 
 
+def refusals(runs: int) -> bool:
+    """Print what is decided of judges whose true changes of precision and recall are known."""
+    good = True
+    for precision, recall in ((0.04, 0.0), (0.04, -0.02), (-0.10, 0.0), (0.04, -0.10)):
+        for n in (60, 120, 300):
+            rng = np.random.default_rng(5)
+            pairs = (changed_pair(n, precision, recall, rng) for _ in range(runs))
+            outcomes = Counter(decide(*pair, GUARDED, alpha=alpha_of_look(1)).outcome for pair in pairs)
+            share = outcomes["refused"] / runs
+            worse = precision < 0 or recall < -GUARDED.guards[0].margin
+            good &= share > 0.5 or n < 300 if worse else share < 0.06
+            print(f"refusals: precision {precision:+.2f}, recall {recall:+.2f}, {n} rows: ", end="")
+            print(", ".join(f"{outcomes[o]} {o}" for o in ("accepted", "refused", "undecided")), flush=True)
+    return good
+
+
+def changed_pair(n: int, precision: float, recall: float, rng: np.random.Generator) -> Pair:
+    """Draw a judge with a precision of .73 and a recall of .8, and one with these true changes of both.
+
+    Beside what it takes for the changes, one verdict in fifty is turned each way.
+    """
+    drawn = rows_with(rng.random(n) < 0.5, np.arange(n), {})
+    rates = {True: 0.8, False: 0.3}
+    wanted = {True: 0.8 + recall, False: (0.8 + recall) * (1 / (0.8 / 1.1 + precision) - 1)}
+    old = rng.random(n) < np.where(drawn.labels, rates[True], rates[False])
+    flips = np.zeros(n)
+    for label, rate in rates.items():
+        more = wanted[label] - rate
+        to_yes, to_no = 0.02 + max(more, 0.0), 0.02 + max(-more, 0.0)
+        flips[drawn.labels == label] = np.where(old, to_no / rate, to_yes / (1 - rate))[drawn.labels == label]
+    return drawn.judged(old), drawn.judged(old ^ (rng.random(n) < flips))
+
+
 def silent(runs: int) -> bool:
     """Hide a new judge's false positives on a share of the rows; print how often the equal judge is accepted."""
     good = True
@@ -425,6 +458,7 @@ PARTS = {
     "reuse": (reuse, 100),
     "cuts": (cuts, 200),
     "planted": (planted, 200),
+    "refusals": (refusals, 150),
     "silent": (silent, 300),
     "garbled": (garbled, 200),
 }

@@ -22,7 +22,6 @@ from ..judges.metrics.paired_comparison import UNMOVED
 from ..judges.metrics.permutation_test import FEW_GROUPS
 from .belief import Belief
 from .changes import WIDTH, Changes
-from .holdout.gate import SLICE_ALPHA
 from .holdout.guards import GUARD_ALPHA, MIN_EFFECTIVE, MIN_GROUPS
 from .losses.objective import Floor, Objective
 
@@ -226,11 +225,11 @@ class _Drawn:
         """Say where a fall is beyond chance, as the gate asks of the slice that was optimized."""
         from scipy.special import stdtrit
 
-        return (self.change + stdtrit(self.freedom, 1 - SLICE_ALPHA) * self.se < 0) & (self.moved >= 2)
+        return (self.change + stdtrit(self.freedom, 1 - GUARD_ALPHA) * self.se < 0) & (self.moved >= 2)
 
 
 def _reaches(floor: Floor, value: float, sums: FloatArray, drawn: _Drawn, groups: int) -> BoolArray:
-    """Say on which drawn holdouts the new prompt's lower bound is at its floor; the bound is that of `lower_bound`."""
+    """Say on which drawn holdouts the new prompt's lower bound is at its floor; the bound is that of `value_bounds`."""
     from scipy.special import stdtrit
 
     lowest, highest = metric_of(floor.metric).bounds(2)

@@ -295,6 +295,7 @@ class GuardRecord:
     state: str
     p: float | None = field(metadata={"since": 2, "earlier": None})
     worst_low: float | None = field(metadata={"since": 2, "earlier": None})
+    high: float | None = field(default=None, metadata=_OMIT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -307,6 +308,7 @@ class FloorRecord:
     low: float | None
     state: str
     worst_low: float | None
+    high: float | None = field(default=None, metadata=_OMIT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

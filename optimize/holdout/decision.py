@@ -9,7 +9,7 @@ from ...judges import Change, EqualGain, JudgedDataset, compare, equal_gain
 from ...judges.notebook_display import SIMULATED, html_table
 from ..losses.objective import Objective
 from ..outcome import GateOutcome
-from .floors import FloorResult, lower_bound
+from .floors import FloorResult, value_bounds
 from .guards import GuardResult
 from .unanswered import AskedAgain
 
@@ -115,6 +115,6 @@ def final_changes(before: JudgedDataset, after: JudgedDataset, objective: Object
     if objective.floors:
         body["floors"] = []
     for floor in objective.floors:
-        value, low, _ = lower_bound(floor.metric, after)
+        value, low, _, _ = value_bounds(floor.metric, after)
         body["floors"].append({"metric": floor.metric, "floor": floor.value, "value": value, "low": low})
     return body

@@ -28,6 +28,8 @@ class FloorResult:
     low: float | None
     """One-sided 95 % lower bound of the value; it must be at or above the floor."""
     state: GuardState
+    high: float | None = None
+    """One-sided 95 % upper bound of the value; under the floor it is broken."""
     worst_low: float | None = None
     """The bound with every row that one side alone answered counted against the new prompt; None without such rows."""
 
@@ -41,23 +43,27 @@ def hold_floor(floor: Floor, before: JudgedDataset, after: JudgedDataset) -> Flo
         floor: The metric and the least it must be.
         before, after: Answers to the same dataset.
     """
-    value, low, bearing = lower_bound(floor.metric, after)
+    value, low, high, bearing = value_bounds(floor.metric, after)
     worst = count_against(before, after, floor.metric)
-    worst_low = None if worst is None else lower_bound(floor.metric, worst.after)[1]
+    worst_low = None if worst is None else value_bounds(floor.metric, worst.after)[1]
     bounds = [low] if worst is None else [low, worst_low]
-    clear = bearing >= MIN_GROUPS and all(bound is not None and bound >= floor.value for bound in bounds)
-    state = "held" if clear else "undecided"
-    if value is not None and value < floor.value:
+    enough = bearing >= MIN_GROUPS
+    state = "undecided"
+    if enough and all(bound is not None and bound >= floor.value for bound in bounds):
+        state = "held"
+    if enough and high is not None and high < floor.value:
         state = "broken"
-    return FloorResult(metric=floor.metric, floor=floor.value, value=value, low=low, state=state, worst_low=worst_low)
+    return FloorResult(
+        metric=floor.metric, floor=floor.value, value=value, low=low, high=high, state=state, worst_low=worst_low
+    )
 
 
-def lower_bound(
+def value_bounds(
     metric: str, judged: JudgedDataset, *, rows: int | None = None
-) -> tuple[float | None, float | None, int]:
-    """Return a metric, its one-sided 95 % lower bound, and the groups in its denominator.
+) -> tuple[float | None, float | None, float | None, int]:
+    """Return a metric, its one-sided 95 % lower and upper bounds, and the groups in its denominator.
 
-    The bound is Wilson's for as many rows as would give the metric its clustered standard error, with Student's t.
+    The bounds are Wilson's for as many rows as would give the metric its clustered standard error, with Student's t.
 
     Args:
         metric: A metric that has an influence function.
@@ -67,12 +73,12 @@ def lower_bound(
     answered = judged.only(judged.scored)
     value = point(metric, *answered.compared(metric)) if len(answered.scored) else None
     if value is None:
-        return None, None, 0
+        return None, None, None, 0
     moved = influence(metric, *answered.compared(metric))
     se, units = left_out_se(moved, answered.groups)
     bearing = len(np.unique(answered.groups[denominator(metric, answered)]))
     if not math.isfinite(se):
-        return value, None, bearing
+        return value, None, None, bearing
     from scipy.stats import t as student
 
     more = 1.0 if rows is None else rows / max(len(answered.scored), 1)
@@ -85,12 +91,13 @@ def lower_bound(
     n = spread / scaled**2 if scaled > 0 and spread > 0 else bearing * more
     quantile = float(student.isf(GUARD_ALPHA, max(1.0, units * more - 1.0)))
     bounds = wilson(share * n, n, quantile=quantile)
-    return value, None if bounds is None else lowest + width * bounds[0], round(bearing * more)
+    low, high = (None, None) if bounds is None else (lowest + width * bound for bound in bounds)
+    return value, low, high, round(bearing * more)
 
 
 def floor_could_hold(floor: Floor, judged: JudgedDataset, *, rows: int) -> bool:
     """Whether a judge like this would pass its floor's test on `rows` rows."""
-    _, low, _ = lower_bound(floor.metric, judged, rows=rows)
+    _, low, _, _ = value_bounds(floor.metric, judged, rows=rows)
     return low is not None and low >= floor.value
 
 
@@ -110,7 +117,7 @@ def floor_needs(floors: Sequence[Floor], judged: JudgedDataset) -> tuple[FloorNe
     """Say how many rows each floor wants, by the judge as it is on open rows."""
     needs: list[FloorNeed] = []
     for floor in floors:
-        value, _, _ = lower_bound(floor.metric, judged)
+        value, *_ = value_bounds(floor.metric, judged)
         rows = None if value is None or value <= floor.value else _rows_needed(floor, judged)
         needs.append(FloorNeed(metric=floor.metric, floor=floor.value, value=value, rows=rows))
     return tuple(needs)

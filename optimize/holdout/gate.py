@@ -41,16 +41,15 @@ from ...slices import find_regressions
 from ..losses.objective import Objective
 from ..outcome import GateOutcome
 from .decision import Decision
+from .digits import apart
 from .floors import FloorResult, hold_floor
-from .guards import MIN_EFFECTIVE, MIN_GROUPS, GuardResult, hold_guard
+from .guards import MIN_EFFECTIVE, MIN_GROUPS, GuardResult, has_enough_groups, hold_guard, upper_bound
 from .ledger import Ledger, judge_id
 from .projection import Projection, project
 from .unanswered import ask_again, count_against
 
 MIN_COVERAGE = 0.95
 """Under this share of answered rows on either side a comparison is undecided."""
-SLICE_ALPHA = 0.05
-"""Of the test that the optimized slice got worse."""
 
 
 def decide(
@@ -166,18 +165,6 @@ def _weigh(evidence: _Evidence, alpha: float) -> _Weighed:
     if evidence.coverage < MIN_COVERAGE:
         few = f"only {evidence.coverage:.1%} of the rows were answered"
         return _Weighed("undecided", f"{few}; {MIN_COVERAGE:.0%} are needed")
-    if target.changed_groups == 0 and target.difference == 0:
-        return _Weighed("refused", f"no verdict that matters to {name} changed on the holdout")
-    if target.gain <= 0:
-        return _Weighed("refused", f"{name} did not improve on the holdout ({values})")
-    for guard in guards:
-        if guard.state == "broken" and guard.change is not None:
-            change = f"{guard.metric} moved by {guard.change.difference:+.3f}"
-            return _Weighed("refused", f"{change}, the guard allows a loss under {guard.margin:.3f}")
-    for floor in evidence.floors:
-        if floor.state == "broken":
-            under = f"{floor.metric} is {floor.value:.3f} on the holdout"
-            return _Weighed("refused", f"{under}, under the floor of {floor.floor:g}")
     more = project(target, guards, alpha)
     if target.bearing_groups < MIN_GROUPS:
         few = f"only {target.bearing_groups} groups of the holdout bear on {name}"
@@ -185,8 +172,29 @@ def _weigh(evidence: _Evidence, alpha: float) -> _Weighed:
     if target.effective_groups < MIN_EFFECTIVE:
         few = f"a few large groups of the holdout weigh as much as {target.effective_groups:.1f} equal ones"
         return _Weighed("undecided", f"{few}; fewer than {MIN_EFFECTIVE} cannot decide")
+    highest = upper_bound(target)
+    if highest is not None and highest < 0:
+        least, _ = apart(-highest, 0.0)
+        return _Weighed("refused", f"{name} {fell} on the holdout ({values}), by at least {least} with 95 % confidence")
+    for guard in guards:
+        if guard.state == "broken" and guard.high is not None:
+            worse = "fell" if sign_of(guard.metric) > 0 else "rose"
+            least, margin = apart(-guard.high, guard.margin)
+            lost = f"{guard.metric} {worse} by at least {least} with 95 % confidence"
+            return _Weighed("refused", f"{lost}, and the guard allows less than {margin}")
+    for floor in evidence.floors:
+        if floor.state == "broken" and floor.high is not None:
+            most, least = apart(floor.high, floor.floor)
+            return _Weighed(
+                "refused", f"{floor.metric} is at most {most} with 95 % confidence, under its floor of {least}"
+            )
+    if target.changed_groups == 0 and target.difference == 0:
+        return _Weighed("undecided", f"no verdict that matters to {name} changed on the holdout")
+    if target.gain <= 0:
+        return _Weighed("undecided", f"{name} did not improve ({values}), which may be chance", more)
     if target.p > alpha:
-        chance = f"p = {target.p:.3f} is above the {alpha:.3f} this look may spend"
+        p, most = apart(target.p, alpha)
+        chance = f"p = {p} is above the {most} this look may spend"
         return _Weighed("undecided", f"{name} {rose} {values}, but {chance}", more)
     worst = evidence.worst
     unanswered = f"{evidence.unanswered:,} unanswered {'row' if evidence.unanswered == 1 else 'rows'}"
@@ -198,10 +206,11 @@ def _weigh(evidence: _Evidence, alpha: float) -> _Weighed:
     if evidence.in_slice and slice_change is None:
         few = "too few rows were answered"
         return _Weighed("undecided", f"{name} cannot be compared on the slice that was optimized: {few}")
-    upper = None if slice_change is None else _upper_bound(slice_change)
+    upper = None if slice_change is None else upper_bound(slice_change)
     if slice_change is not None and upper is not None and upper < 0:
+        outcome = "refused" if has_enough_groups(slice_change) else "undecided"
         fall = f"{name} {fell} on the slice that was optimized ({_values(slice_change)}"
-        return _Weighed("refused", f"{fall}; by more than chance explains)")
+        return _Weighed(outcome, f"{fall}; by more than chance explains)")
     for guard in guards:
         if guard.state != "undecided":
             continue
@@ -212,15 +221,19 @@ def _weigh(evidence: _Evidence, alpha: float) -> _Weighed:
     for floor in evidence.floors:
         if floor.state == "undecided":
             reason = f"{name} {rose} {values}, but {floor.metric} under the floor of {floor.floor:g} is not ruled out"
-            bound = "it has no bound" if floor.low is None else f"its 95 % lower bound is {floor.low:.3f}"
+            bound = (
+                "it has no bound"
+                if floor.low is None
+                else f"its 95 % lower bound is {apart(floor.low, floor.floor)[0]}"
+            )
             return _Weighed("undecided", f"{reason}: {bound}")
     reasons = [f"{name} {rose} {values} on the holdout ({_p(target.p)}, alpha {alpha:.4f})"]
     for guard in guards:
         sign = sign_of(guard.metric)
-        bound = "no bound"
         if guard.low is not None:
-            bound = f"at {'least' if sign > 0 else 'most'} {sign * guard.low:+.3f} with 95 % confidence"
-        reasons.append(f"{guard.metric} held ({bound}, {-sign * guard.margin:+.3f} allowed)")
+            low, allowed = apart(sign * guard.low, -sign * guard.margin, sign="+")
+            bound = f"at {'least' if sign > 0 else 'most'} {low} with 95 % confidence"
+            reasons.append(f"{guard.metric} held ({bound}, {allowed} allowed)")
     for floor in evidence.floors:
         reasons.append(f"{floor.metric} is at least {floor.low:.3f} with 95 % confidence (floor {floor.floor:g})")
     if slice_change is not None and slice_change.gain < 0:
@@ -249,19 +262,7 @@ def _p(p: float) -> str:
 
 def _values(change: Change) -> str:
     """Write both values with as many digits, from three on, as it takes to see them differ."""
-    digits = 3
-    while digits < 6 and f"{change.before:.{digits}f}" == f"{change.after:.{digits}f}":
-        digits += 1
-    return f"{change.before:.{digits}f} -> {change.after:.{digits}f}"
-
-
-def _upper_bound(change: Change) -> float | None:
-    """Return the one-sided 95 % upper bound of a gain; None where fewer than two groups changed."""
-    from scipy.stats import t as student
-
-    if change.se is None or change.freedom <= 0:
-        return None
-    return change.gain + float(student.ppf(1 - SLICE_ALPHA, change.freedom)) * change.se
+    return " -> ".join(apart(change.before, change.after))
 
 
 def _worst_case(metric: str, before: JudgedDataset, after: JudgedDataset) -> tuple[float, float] | None:

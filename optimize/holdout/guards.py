@@ -29,6 +29,9 @@ class GuardResult:
     low: float | None
     """One-sided 95 % lower bound of `Change.gain`; it must lie above minus the margin."""
     state: GuardState
+    """Held, broken (by more than chance explains), or undecided."""
+    high: float | None = None
+    """One-sided 95 % upper bound of `Change.gain`; under minus the margin the guard is broken."""
     p: float | None = None
     """One-sided, against a loss of the margin or more; None where there is no standard error."""
     worst_low: float | None = None
@@ -51,6 +54,7 @@ def hold_guard(guard: Guard, before: JudgedDataset, after: JudgedDataset) -> Gua
         before, after: Answers to the same dataset.
     """
     change = compare(guard.metric, before, after)
+    # Broken by what both sides answered: silence counts against an accept, and for no refusal.
     if change is None:
         return GuardResult(metric=guard.metric, margin=guard.margin, change=None, low=None, state="undecided")
     low, p = _non_inferiority(change, guard.margin)
@@ -64,8 +68,9 @@ def hold_guard(guard: Guard, before: JudgedDataset, after: JudgedDataset) -> Gua
         else:
             worst_low, _ = _non_inferiority(against, guard.margin)
             clear = clear and _is_clear(against, worst_low, guard.margin)
+    high = upper_bound(change)
     state: GuardState = "held" if clear else "undecided"
-    if change.gain <= -guard.margin:
+    if high is not None and high < -guard.margin and has_enough_groups(change):
         state = "broken"
     return GuardResult(
         metric=guard.metric,
@@ -73,6 +78,7 @@ def hold_guard(guard: Guard, before: JudgedDataset, after: JudgedDataset) -> Gua
         change=change,
         low=low,
         state=state,
+        high=high,
         p=p,
         worst_low=worst_low,
     )
@@ -91,6 +97,20 @@ def _non_inferiority(change: Change, margin: float) -> tuple[float | None, float
     if change.se == 0:
         return low, None
     return low, float(student.sf((change.gain + margin) / change.se, change.freedom))
+
+
+def has_enough_groups(change: Change) -> bool:
+    """Whether enough groups bear on a change, none of them too heavy, for its bounds to be trusted."""
+    return change.bearing_groups >= MIN_GROUPS and change.effective_groups >= MIN_EFFECTIVE
+
+
+def upper_bound(change: Change, alpha: float = GUARD_ALPHA) -> float | None:
+    """Return the one-sided upper bound of a gain, 95 % unless said; None where fewer than two groups changed."""
+    from scipy.stats import t as student
+
+    if change.se is None or change.freedom <= 0:
+        return None
+    return change.gain + float(student.isf(alpha, change.freedom)) * change.se
 
 
 def _is_clear(change: Change, low: float | None, margin: float) -> bool:
@@ -112,8 +132,5 @@ def guard_could_hold(change: Change, guard: Guard, *, rows: int) -> bool:
 
 def guard_surely_broken(change: Change, guard: Guard, *, alpha: float) -> bool:
     """Whether a metric has got worse by more than its margin, by a one-sided test at `alpha`."""
-    from scipy.stats import t as student
-
-    if change.freedom <= 0 or change.se is None:
-        return False
-    return change.gain + float(student.isf(alpha, change.freedom)) * change.se < -guard.margin
+    high = upper_bound(change, alpha)
+    return high is not None and high < -guard.margin

@@ -14,6 +14,7 @@ from ...optimize.events import (
     Remeasured,
     ThresholdTuned,
 )
+from ...optimize.holdout.digits import apart
 from .numbers import NONE, count, interval, number, p_value, percent, signed
 
 P_MEANS = "p is against no gain; that of a guard against a loss of its margin"
@@ -143,12 +144,15 @@ def describe_equal_gain(equal: Json | None, target: Json | None) -> list[str]:
 def describe_guard(guard: GuardRecord) -> str:
     """Say what a guard allows, the one-sided bound that was tested, and what became of it."""
     sign = sign_of(guard.metric)
-    if guard.low is None:
+    broken = guard.state == "broken" and guard.high is not None
+    limit = guard.high if broken else guard.low
+    margin, tested = apart(-sign * guard.margin, 0.0 if limit is None else sign * limit, sign="+")
+    if limit is None:
         bound = "has no bound"
     else:
-        against = "" if guard.p is None else f"; p against such a loss: {p_value(guard.p)}"
-        least = "least" if sign > 0 else "most"
-        bound = f"is at {least} {signed(sign * guard.low)} (one-sided 95 % bound{against})"
+        against = "" if guard.p is None or broken else f"; p against such a loss: {p_value(guard.p)}"
+        least = "least" if (sign > 0) != broken else "most"
+        bound = f"is at {least} {tested} (one-sided 95 % bound{against})"
     if guard.worst_low is not None:
         bound += f", or {signed(sign * guard.worst_low)} with unanswered rows counted against it"
     states = {"held": "the guard holds", "broken": "the guard is broken"}
@@ -157,12 +161,16 @@ def describe_guard(guard: GuardRecord) -> str:
     if guard.state == "undecided" and guard.change and bounds and min(bounds) > -guard.margin:
         state += f", because only {guard.change['bearing_groups']} groups of the holdout bear on {guard.metric}"
     worse = "fall" if sign > 0 else "rise"
-    return f"{guard.metric} may not {worse} by {number(guard.margin)}; its change {bound}: {state}"
+    return f"{guard.metric} may not {worse} by {margin[1:]}; its change {bound}: {state}"
 
 
 def describe_floor(floor: FloorRecord) -> str:
     """Say what a floor asks for, the one-sided bound that was tested, and what became of it."""
-    bound = "without a bound" if floor.low is None else f"at least {number(floor.low)} (one-sided 95 % bound)"
+    broken = floor.state == "broken" and floor.high is not None
+    limit = floor.high if broken else floor.low
+    bound = "without a bound"
+    if limit is not None:
+        bound = f"at {'most' if broken else 'least'} {apart(limit, floor.floor)[0]} (one-sided 95 % bound)"
     if floor.worst_low is not None:
         bound += f", or {number(floor.worst_low)} with unanswered rows counted against it"
     states = {"held": "the floor holds", "broken": "it is under the floor"}

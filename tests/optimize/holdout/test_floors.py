@@ -10,7 +10,7 @@ from scipy.stats import norm
 from judgewright.judges import BINARY, Dataset, JudgedDataset, OutputScale, Row, Unscored, Verdict
 from judgewright.optimize import decide, read_objective
 from judgewright.optimize.events import GateDecided, read_as, write_event
-from judgewright.optimize.holdout.floors import floor_needs, hold_floor, lower_bound
+from judgewright.optimize.holdout.floors import floor_needs, hold_floor, value_bounds
 from judgewright.optimize.losses import Floor
 
 ROWS = 600
@@ -30,7 +30,7 @@ def judged(false_positives: float, misses: float) -> JudgedDataset:
 
 def test_the_bound_is_wilsons_one_sided() -> None:
     """For independent rows and a proportion it is the textbook's, but for Student's t."""
-    value, low, groups = lower_bound("recall", judged(0.1, 0.2))
+    value, low, _, groups = value_bounds("recall", judged(0.1, 0.2))
     n, share, z = 300, 0.8, float(norm.isf(0.05))
     half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     wilson = (share + z * z / (2 * n) - half) / (1 + z * z / n)
@@ -41,7 +41,12 @@ def test_the_bound_is_wilsons_one_sided() -> None:
 
 @pytest.mark.parametrize(
     ("floor", "outcome", "state"),
-    [(0.80, "accepted", "held"), (0.90, "undecided", "undecided"), (0.95, "refused", "broken")],
+    [
+        (0.80, "accepted", "held"),
+        (0.90, "undecided", "undecided"),
+        (0.92, "undecided", "undecided"),
+        (0.95, "refused", "broken"),
+    ],
 )
 def test_the_gate_wants_the_floor_shown(floor: float, outcome: str, state: str) -> None:
     """Recall rises in each case; precision is .91 after it, with a lower bound of about .88."""

@@ -56,11 +56,60 @@ def test_a_large_gain_is_accepted_and_the_same_loss_refused() -> None:
     assert (back.outcome, back.accepted) == ("refused", False)
 
 
-def test_identical_verdicts_are_refused_as_no_change() -> None:
-    """Nothing changed, so there is nothing to accept."""
+def test_identical_verdicts_are_undecided_as_nothing_speaks_against_them() -> None:
+    """Nothing changed, so there is nothing to accept, and no evidence against it either."""
     labels = np.arange(100) % 2 == 0
     side = judged(labels, labels)
-    assert "no verdict" in decide(side, side, OBJECTIVE, alpha=0.05).reason
+    decision = decide(side, side, OBJECTIVE, alpha=0.05)
+    assert decision.outcome == "undecided"
+    assert "no verdict" in decision.reason
+
+
+@pytest.mark.parametrize("target", ["precision", "specificity", "accuracy"])
+def test_a_fall_that_may_be_chance_is_undecided(target: str) -> None:
+    """Six verdicts got worse and three better: no bound lies under zero."""
+    labels = np.arange(120) % 2 == 0
+    old = labels ^ (np.arange(120) % 5 == 1)
+    new = old.copy()
+    wrong, right = np.flatnonzero(~labels & ~old)[:6], np.flatnonzero(~labels & old)[:3]
+    new[wrong], new[right] = True, False
+    decision = decide(judged(labels, old), judged(labels, new), read_objective("", target=target), alpha=0.03)
+    assert decision.target is not None
+    assert decision.target.gain < 0
+    assert (decision.outcome, decision.rows_needed) == ("undecided", None)
+    assert "may be chance" in decision.reason
+    new[np.flatnonzero(~labels & ~old)] = True
+    sure = decide(judged(labels, old), judged(labels, new), read_objective("", target=target), alpha=0.03)
+    assert sure.outcome == "refused"
+    assert "by at least" in sure.reason
+
+
+def test_fewer_than_twenty_groups_are_undecided_however_bad_the_estimate() -> None:
+    """Eighteen of eighteen verdicts gone wrong."""
+    labels = np.ones(18, bool)
+    decision = decide(judged(labels, labels), judged(labels, ~labels), read_objective("", target="recall"), alpha=0.03)
+    assert decision.outcome == "undecided"
+    assert "only 18 groups" in decision.reason
+
+
+def test_a_guard_is_broken_only_beyond_what_chance_explains() -> None:
+    """A measured loss of the margin is undecided; thrice that on many rows is a refusal, with its bound."""
+    labels = np.arange(400) % 2 == 0
+    old = labels | (np.arange(400) % 4 == 1)
+    new = labels.copy()
+    positives = np.flatnonzero(labels)
+    new[positives[:10]] = False
+    near = decide(judged(labels, old), judged(labels, new), OBJECTIVE, alpha=0.03)
+    assert near.guards[0].change is not None
+    assert near.guards[0].change.difference == pytest.approx(-0.05)
+    assert (near.outcome, near.guards[0].state) == ("undecided", "undecided")
+    new[positives[:30]] = False
+    far = decide(judged(labels, old), judged(labels, new), OBJECTIVE, alpha=0.03)
+    assert (far.outcome, far.guards[0].state) == ("refused", "broken")
+    assert far.guards[0].high is not None
+    assert far.guards[0].high < -0.05
+    assert "recall fell by at least" in far.reason
+    assert "the guard allows less than 0.050" in far.reason
 
 
 def test_a_broken_guard_refuses_whatever_the_gain() -> None:

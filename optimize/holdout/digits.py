@@ -1,0 +1,18 @@
+"""Figures beside one another, with enough digits to see them differ."""
+
+from __future__ import annotations
+
+
+def apart(*values: float, sign: str = "") -> tuple[str, ...]:
+    """Write values with as many digits, from three to six, as it takes to tell all that differ apart.
+
+    Args:
+        values: The figures.
+        sign: `+` to write the sign of each.
+    """
+    different = len(set(values))
+    for digits in range(3, 7):
+        texts = tuple(f"{value:{sign}.{digits}f}" for value in values)
+        if len(set(texts)) == different:
+            break
+    return texts
