@@ -1,12 +1,13 @@
 """How often the gate is wrong: accepts without a gain, and gains it does not accept; and what it says of real prompts.
 
-    python benchmarks/gate_errors.py [alike] [honest] [choices] [real] [reuse] [cuts] [planted] [refusals] [silent]
-        [garbled] [--runs N]
+    python benchmarks/gate_errors.py [PART]... [--runs N]
 
 Verdicts are drawn, no model is asked. Alike: two judges of the same quality on the labels and groups of real files,
 each with a quality of its own in every group, shared or not; at most 33 of 500 accepted. Honest: the same of judges
 that are alike sure of their verdicts, for the Brier score. Choices: the same of judges that choose among five classes,
-the rarest 4 % of the rows. Real: published verdicts of real prompts, first looks. Reuse: 200 edits against one holdout,
+the rarest 4 % of the rows. Search: two judges that differ by query only, in files of queries and passages without a
+column of the group; at most 8 of 100 accepted.
+Real: published verdicts of real prompts, first looks. Reuse: 200 edits against one holdout,
 each from the judge in use; random edits flip verdicts anywhere, idle ones mend as much as they break. Cuts: a judge no
 better, put to the gate on ten pieces of a holdout; at most 17 of 200 have some accept. Planted: six points of accuracy
 among churn, at 2,000 holdout rows, and at the 600 that are the holdout's share of 2,000. Refusals: how often a judge is
@@ -21,6 +22,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -109,13 +111,19 @@ FILES = {
 
 
 def accepts_few(
-    said: str, draw: Callable[[np.random.Generator], Pair], objective: Objective, runs: int, seed: int
+    said: str,
+    draw: Callable[[np.random.Generator], Pair],
+    objective: Objective,
+    runs: int,
+    seed: int,
+    *,
+    most: float = 33 / 500,
 ) -> bool:
     """Take first looks at pairs of equal judges, print what was decided, and say whether few enough were accepted."""
     rng = np.random.default_rng(seed)
     outcomes = Counter(decide(*draw(rng), objective, alpha=alpha_of_look(1)).outcome for _ in range(runs))
     print(f"{said}: {', '.join(f'{outcomes[o]} {o}' for o in ('accepted', 'refused', 'undecided'))}", flush=True)
-    return outcomes["accepted"] <= 33 * runs / 500
+    return outcomes["accepted"] <= most * runs
 
 
 def alike(runs: int) -> bool:
@@ -189,6 +197,45 @@ def choices(runs: int) -> bool:
             title = f"choices: {n} rows in {n // each} groups, {name}"
             good &= accepts_few(title, partial(choosing_pair, n, each), objective, runs, seed=2)
     return good
+
+
+def search(runs: int) -> bool:
+    """Compare judges each of which is good on queries of its own; print how many were accepted, and without groups."""
+    good = True
+    with tempfile.TemporaryDirectory() as folder:
+        for target in ("f1", "accuracy"):
+            objective = read_objective("", target=target)
+            pair = partial(search_pair, Path(folder), VerdictColumns())
+            accepted = accepts_few(
+                f"search: {target}, no column of the group", pair, objective, runs, seed=5, most=0.08
+            )
+            alone = partial(search_pair, Path(folder), VerdictColumns(group="none"))
+            accepts_few(f"search: {target}, --group none", alone, objective, runs, seed=5)
+            good &= accepted
+    return good
+
+
+def search_pair(folder: Path, columns: VerdictColumns, rng: np.random.Generator) -> Pair:
+    """Write two judges' verdicts on 60 queries with ten passages each, and read them as the gate does."""
+    query = np.arange(600) // 10
+    label = rng.random(600) < rng.beta(2, 2, 60)[query]
+    judges: list[JudgedDataset] = []
+    for name in ("before", "after"):
+        wrong = rng.random(600) < rng.beta(0.4, 1.6, 60)[query]
+        lines = [
+            {
+                "id": i,
+                "query": f"hotels in town {q}",
+                "passage": f"House {i} stands at the lake and has {i} beds.",
+                "label": int(y),
+                "score": int(y ^ w),
+            }
+            for i, (q, y, w) in enumerate(zip(query.tolist(), label, wrong, strict=True))
+        ]
+        path = folder / f"{name}.jsonl"
+        path.write_text("\n".join(map(json.dumps, lines)))
+        judges += load_judges(path, columns).values()
+    return pair_verdicts(*judges)
 
 
 def choosing_pair(n: int, each: int, rng: np.random.Generator) -> Pair:
@@ -454,6 +501,7 @@ PARTS = {
     "alike": (alike, 500),
     "honest": (honest, 500),
     "choices": (choices, 500),
+    "search": (search, 100),
     "real": (real, 1),
     "reuse": (reuse, 100),
     "cuts": (cuts, 200),

@@ -18,6 +18,9 @@ Scalar = str | int | float | bool | None
 SAMPLING_PROBABILITY = "sampling_probability"
 """The column that says with which probability a row was drawn to be labelled."""
 
+QUERY_WORDS = ("query", "question", "prompt")
+"""What the name of an input holds whose group of rows can be ranked."""
+
 Mark = Literal["real error", "wrong label", "unclear"]
 """A person's decision about a judge's error: the judge is wrong, the label is wrong, or it cannot be decided."""
 

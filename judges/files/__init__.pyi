@@ -2,6 +2,7 @@ from .audited_labels import Finding, read_audit, with_audited_labels
 from .check import KINDS, DataReport, check_rows
 from .check_tokens import COUNTED, TokenSummary, count_row_tokens
 from .columns import WORDS, Draft, Roles, near_names, read_grade, read_table, words_of
+from .groups import NO_GROUP, as_grouped_before, by_longest_input, group_by_text
 from .problems import Problems
 from .raw_rows import RawRoles, RawRows, infer_raw_scale, judge_inputs, read_raw_rows
 from .reading import load_dataset
@@ -20,6 +21,7 @@ __all__ = [
     "COUNTED",
     "GROUP_COLUMNS",
     "KINDS",
+    "NO_GROUP",
     "RATIONALE",
     "STREAMED",
     "SUSPICIONS",
@@ -38,11 +40,14 @@ __all__ = [
     "TextAnswers",
     "TokenSummary",
     "VerdictColumns",
+    "as_grouped_before",
+    "by_longest_input",
     "can_stream",
     "check_rows",
     "count_row_tokens",
     "find_suspicions",
     "gold_answers",
+    "group_by_text",
     "infer_raw_scale",
     "infer_scale",
     "judge_inputs",

@@ -49,7 +49,9 @@ class Groups:
     """How rows hang together."""
 
     column: str | None
-    """None where rows that share their longest input were taken as a group."""
+    """None where no column names them."""
+    guessed: str | None
+    """The input that makes them where no column does; None for rows that are each one of their own."""
     count: int
     median: int
     largest: int
@@ -104,6 +106,7 @@ def check_rows(
     *,
     name: str,
     group_column: str | None,
+    guessed: str | None = None,
     sides: Sequence[str] | None = None,
     others: Sequence[Row] = (),
     scan_all: bool = False,
@@ -118,6 +121,7 @@ def check_rows(
         rows: At least one; all have the same inputs.
         name: What to call the data.
         group_column: The column their groups came from.
+        guessed: The input that makes the groups where no column does.
         sides: The side of a split each row stands on, such as train or test; `""` for none.
         others: Rows of another file with the same inputs, of which none should be among these.
         scan_all: Whether to look for damaged and injected text in the other columns as well.
@@ -141,7 +145,7 @@ def check_rows(
         inputs=inputs,
         labels={f"{label:g}": n for label, n in sorted(labels.items())},
         unlabelled=sum(row.label is None for row in rows),
-        groups=_groups(rows, group_column),
+        groups=_groups(rows, group_column, guessed),
         lengths={column: _lengths(rows, column) for column in inputs},
         sightings=_twins(compared, alike)
         | _tied(rows, by_all_inputs)
@@ -188,13 +192,14 @@ def _cluster(rows: Sequence[Row], done: Callable[[int], None]) -> tuple[Clusters
     return together, alike
 
 
-def _groups(rows: Sequence[Row], column: str | None) -> Groups:
+def _groups(rows: Sequence[Row], column: str | None, guessed: str | None) -> Groups:
     counts = Counter(row.group for row in rows if row.group)
     alone = sum(not row.group for row in rows)
     sizes = sorted([*counts.values(), *[1] * alone])
     name, largest = max(counts.items(), key=lambda item: (item[1], item[0]), default=("", 1))
     return Groups(
         column=column,
+        guessed=guessed,
         count=len(sizes),
         median=sizes[len(sizes) // 2],
         largest=largest,

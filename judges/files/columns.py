@@ -18,6 +18,7 @@ from ..errors import DataError
 from ..reply_reading import turned
 from ..rows import SAMPLING_PROBABILITY
 from ..scale import OutputScale
+from .groups import NO_GROUP
 from .problems import Problems, shorten
 from .records import Cell, Record, kind_of, read_records, unit_of
 from .rows_in_memory import RowSource
@@ -61,6 +62,16 @@ class Roles:
     """Whether rows are kept that were drawn with a probability below 1; they are no fair sample of anything."""
     mean_labels: bool = False
     """Whether a label may be a list of numbers, which stands for its mean."""
+    ungrouped: bool = False
+    """Whether each row is a group of its own, as `group` may say instead of a column."""
+
+    def __post_init__(self) -> None:
+        if self.group == NO_GROUP:
+            object.__setattr__(self, "group", None)
+            object.__setattr__(self, "group_defaults", ())
+            needed = {name: option for name, option in self.needed.items() if name != NO_GROUP}
+            object.__setattr__(self, "needed", needed)
+            object.__setattr__(self, "ungrouped", True)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -11,18 +10,14 @@ from ..registry import Registry
 from ..rows import Row
 from ..scale import BINARY, OutputScale
 from .columns import WORDS, Roles, Table, read_table
+from .groups import guess_groups
 from .records import Cell
 from .rows_in_memory import RowSource
+from .verdict_columns import FILLED, WORDS_A_TEXT
 from .verdict_scale import infer_scale
 
-_FILLED = 0.95
-"""Share of rows in which a column must hold text to be taken for an input."""
-_WORDS = 4
-"""Words that a column which no judge names must have on average to be taken for an input."""
 _LOOKED_AT = 10_000
 """Characters of a text whose words are counted."""
-_WHOLE = 1_000_000
-"""Characters up to which white space makes no difference between two texts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,11 +40,13 @@ class RawRows:
     """Every row of a file, in its order."""
 
     rows: tuple[Row, ...]
-    """A missing input is empty text; a row without a named group has the group of its longest input."""
+    """A missing input is empty text; a row without a named group has that of an input, see `groups`."""
     lines: tuple[int, ...]
     """Where each row starts in the file: its line, or its row in a JSON list or a Parquet file."""
     group: str | None
-    """The column of the group; None where rows that share their longest input were taken as one."""
+    """The column of the group; None where an input makes the groups, or each row is one of its own."""
+    guessed: str | None
+    """The input that makes the groups where no column does."""
     notes: tuple[str, ...]
 
     def __repr__(self) -> str:
@@ -75,33 +72,31 @@ def read_raw_rows(
     named = {"--label": roles.label, "--id": roles.id, "--group": roles.group}
     needed = {column: f"{option} COLUMN" for option, column in named.items() if column}
     needed |= {column: f"--column {name}=COLUMN" for name, column in roles.inputs.items()}
-    table = read_table(
-        path,
-        Roles(
-            label=roles.label or "label",
-            id=roles.id,
-            group=roles.group,
-            group_defaults=("group_id", "group"),
-            needed=needed,
-            words=roles.words,
-            low_is_good=roles.low_is_good,
-            drawn=drawn,
-        ),
+    parts = Roles(
+        label=roles.label or "label",
+        id=roles.id,
+        group=roles.group,
+        group_defaults=("group_id", "group"),
+        needed=needed,
+        words=roles.words,
+        low_is_good=roles.low_is_good,
+        drawn=drawn,
     )
+    table = read_table(path, parts)
     inputs, notes = dict(roles.inputs), list(table.notes)
     if not inputs:
         inputs, note = _find_inputs(table, judges)
         notes.append(note)
-    longest = max(inputs.values(), key=lambda column: sum(len(_text(d.meta.get(column))) for d in table.drafts))
+    columns = dict.fromkeys(inputs.values())
+    by_column = {column: [_text(draft.meta.get(column)) for draft in table.drafts] for column in columns}
+    groups, guessed = [draft.group for draft in table.drafts], None
     if table.group is None:
-        notes.append(f"rows that share the same {longest} are one group, as no column names it (--group COLUMN does)")
-    columns = set(inputs.values())
+        guess = guess_groups(by_column, ungrouped=parts.ungrouped)
+        groups, guessed = guess.keys or groups, guess.column
+        notes += guess.notes(len(set(groups)))
     rows: list[Row] = []
-    for draft in table.drafts:
-        group = draft.group
-        if table.group is None:
-            group = _key(_text(draft.meta.get(longest)))
-        texts = {name: _text(draft.meta.get(column)) for name, column in inputs.items()}
+    for at, (draft, group) in enumerate(zip(table.drafts, groups, strict=True)):
+        texts = {name: by_column[column][at] for name, column in inputs.items()}
         meta = {name: value for name, value in draft.meta.items() if name not in columns}
         row = Row(
             id=draft.id,
@@ -113,7 +108,7 @@ def read_raw_rows(
         )
         rows.append(row)
     lines = tuple(draft.at for draft in table.drafts)
-    return RawRows(rows=tuple(rows), lines=lines, group=table.group, notes=tuple(notes))
+    return RawRows(rows=tuple(rows), lines=lines, group=table.group, guessed=guessed, notes=tuple(notes))
 
 
 def judge_inputs(registry: Registry) -> dict[str, tuple[str, ...]]:
@@ -133,7 +128,7 @@ def _find_inputs(table: Table, judges: Mapping[str, Sequence[str]]) -> tuple[dic
     for name in table.drafts[0].meta:
         cells = [draft.meta.get(name) for draft in table.drafts]
         values = [cell for cell in cells if isinstance(cell, str) and cell.strip()]
-        if len(values) >= _FILLED * len(cells):
+        if len(values) >= FILLED * len(cells):
             texts[name] = values
     fitting = [name for name, inputs in judges.items() if set(inputs) <= texts.keys()]
     if fitting:
@@ -144,7 +139,7 @@ def _find_inputs(table: Table, judges: Mapping[str, Sequence[str]]) -> tuple[dic
     inputs: dict[str, str] = {}
     for name, values in texts.items():
         words = sum(len(value[:_LOOKED_AT].split()) for value in values)
-        if words >= _WORDS * len(values):
+        if words >= WORDS_A_TEXT * len(values):
             inputs[name] = name
     if not inputs:
         raise DataError(
@@ -156,10 +151,3 @@ def _find_inputs(table: Table, judges: Mapping[str, Sequence[str]]) -> tuple[dic
 
 def _text(value: Cell) -> str:
     return "" if value is None else str(value)
-
-
-def _key(text: str) -> str:
-    # The words of a very long text, one by one, would take ten times its size.
-    if len(text) > _WHOLE:
-        text = f"{text[:_WHOLE]} {len(text)} {hashlib.blake2b(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
-    return hashlib.blake2b(" ".join(text.split()).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

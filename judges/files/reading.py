@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from ..rows import Dataset, Row
 from ..scale import OutputScale, infer_label_scale
 from .audited_labels import with_audited_labels
 from .columns import Draft, Roles, Table, read_table, words_of
+from .groups import group_note, guess_groups
 from .problems import Problems
 from .records import name_of, unit_of
 from .rows_in_memory import RowSource
@@ -47,7 +47,7 @@ def load_dataset(
         label: The column of the human label; `label` where none is given.
         id: The column of the row's id; `id` where there is one, else the line number.
         group: The column of the group; `group_id` or `group` where there is one, else rows that
-            share their longest input are one group.
+            share an input are one group, see `groups`; `none` makes each row one of its own.
         columns: A judge's input to the column that holds it, where the two differ in name.
         label_scale: The scale of the labels; inferred from them where it is not given.
         limit: How many rows to read at most.
@@ -86,7 +86,7 @@ def load_dataset(
     notes = [
         *table.notes,
         *_label_notes(table, labels, None if label_scale else scale),
-        *_set_groups(table, tuple(inputs)),
+        *_set_groups(table, roles),
         *_input_notes(table),
     ]
     if limit is not None and len(table.drafts) == limit:
@@ -166,18 +166,16 @@ def _label_notes(table: Table, labels: OutputScale, scale: OutputScale | None) -
     return notes
 
 
-def _set_groups(table: Table, inputs: tuple[str, ...]) -> list[str]:
+def _set_groups(table: Table, roles: Roles) -> list[str]:
     """Fill in the groups where no column holds them, and say how rows are grouped."""
-    drafts, column = table.drafts, table.group
-    if column is None:
-        # The longest input is the source, which responses share; a question alone may repeat by chance.
-        column = max(inputs, key=lambda name: sum(len(draft.inputs[name]) for draft in drafts))
-        for draft in drafts:
-            words = " ".join(draft.inputs[column].split())
-            draft.group = hashlib.blake2b(words.encode(), digest_size=8).hexdigest()
-    count = len({draft.group for draft in drafts if draft.group})
-    groups = "group" if count == 1 else "groups"
-    notes = [f"rows that share the same {column} are one group ({count:,} {groups})"]
+    drafts = table.drafts
+    texts = {name: [draft.inputs[name] for draft in drafts] for name in roles.inputs}
+    if table.group is None:
+        guessed = guess_groups(texts, ungrouped=roles.ungrouped, columns=roles.inputs)
+        for draft, key in zip(drafts, guessed.keys, strict=False):
+            draft.group = key
+        return guessed.notes(len(set(guessed.keys)))
+    notes = [group_note(table.group, len({draft.group for draft in drafts if draft.group}))]
     alone = sum(not draft.group for draft in drafts)
     if alone:
         notes.append(f"rows without a {table.group}, each standing alone: {alone:,}")

@@ -6,8 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..errors import InputError
+from ..rows import QUERY_WORDS
 from ..scale import OutputScale
 from .columns import Draft, Roles
+from .records import Cell
 from .verdict_items import INPUTS, Aggregate
 from .verdict_scale import Cuts, GradeMap, words_for
 
@@ -22,6 +24,13 @@ REASON = "unscored"
 
 CLASSES = "classes"
 """Where `bench --out` writes the classes of a judge that chooses, a JSON list; label and score are places in it."""
+
+FILLED = 0.95
+"""Share of rows in which a column must hold text to be taken for an input."""
+WORDS_A_TEXT = 4
+"""Words that a column which no judge names must have on average to be taken for an input."""
+_LOOKED_AT = 1_000
+"""Rows that tell whether a column holds running text."""
 
 BENCH_COLUMNS = frozenset({"judge", "judge_model", "simulated"})
 """Columns by which a file of `bench --out` is recognised."""
@@ -124,6 +133,24 @@ def roles_of(columns: VerdictColumns, *, matrix: bool) -> Roles:
         inputs_prefix=INPUTS,
         mean_labels=columns.mean_labels,
     )
+
+
+def texts_of(rows: Sequence[Mapping[str, Cell]], without: Collection[str] = ()) -> dict[str, list[str]]:
+    """Return the texts that the verdicts of a file are about, as far as they stand in it.
+
+    They are the columns under `inputs.`, those that hold running text in nearly every row, and a query's.
+    """
+    head = rows[:_LOOKED_AT]
+    texts: dict[str, list[str]] = {}
+    for name in dict.fromkeys(name for row in head for name in row):
+        filled = [cell for row in head if isinstance(cell := row.get(name), str) and cell.strip()]
+        if name in without or len(filled) < FILLED * len(head):
+            continue
+        runs = sum(cell.count(" ") + 1 for cell in filled) >= WORDS_A_TEXT * len(filled)
+        if runs or name.startswith(INPUTS) or name.rpartition(".")[2].lower() in QUERY_WORDS:
+            cells = [row.get(name) for row in rows]
+            texts[name.removeprefix(INPUTS)] = [cell if isinstance(cell, str) else "" for cell in cells]
+    return texts
 
 
 def output_columns(drafts: Sequence[Draft], score: str, grades: Collection[float]) -> tuple[str, ...]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from math import isnan, nan
 from pathlib import Path
 from typing import get_args
@@ -19,15 +20,18 @@ from ..scale import OutputScale
 from ..verdict import UnscoredReason
 from .cell_counts import CHUNK, CellCounts, Codes, FloatCodes, Hashes
 from .columns import Roles, as_text, id_note, list_hint, read_draft, read_grade, refuse_missing, type_of, uneven_note
+from .groups import GuessedGroups, guess_groups
 from .problems import Problems, shorten
 from .records import Cell, Record, kind_of, name_of, read_records, unit_of
-from .verdict_columns import CLASSES, REASON, VerdictColumns, roles_of
+from .verdict_columns import CLASSES, REASON, VerdictColumns, roles_of, texts_of
 from .verdict_items import INPUTS
 from .verdict_scale import describe_scales, say_outside, words_for
-from .verdicts import choose_scales, classes_of, group_note, map_notes, missing_notes
+from .verdicts import choose_scales, classes_of, map_notes, missing_notes
 
 STREAMED = 1 << 25
 """Bytes of a file from which its verdicts are read as a stream."""
+_LOOKED_AT = 10_000
+"""Rows that tell which text makes the groups."""
 _CACHED = 1 << 16
 """Cells of a column whose grades are remembered."""
 
@@ -124,6 +128,8 @@ class _Reader:
     strange: list[str] = field(default_factory=list[str])
     strange_count: int = 0
     rows: int = 0
+    guessed: GuessedGroups | None = None
+    """The text that makes the groups where no column does."""
     ungrouped: int = 0
     uneven: int = 0
 
@@ -143,6 +149,7 @@ class _Reader:
             _Grades(lambda cell: read_grade(cell, {})),
         )
         label_column, score_column, confidence_column = columns.label, columns.score, columns.confidence
+        self._guess_group()
         chunk, faulty, names = _Chunk(), False, None
         for record in read_records(self.path, unreadable):
             fields = record.fields
@@ -197,17 +204,32 @@ class _Reader:
             self._explain(doubled)
         not_numbers.check(hint="a confidence is a number in [0, 1]")
 
-    def _choose(self, names: object) -> None:
+    def _choose(self, names: Iterable[str]) -> None:
         """Choose columns as `read_table` does, from the names of the first record."""
-        present = set(names)  # pyright: ignore
+        present = set(names)
         self.by_id = self.roles.id or ("id" if "id" in present else None)
-        self.group = self.roles.group or next((n for n in self.roles.group_defaults if n in present), None)
+        self.group = self._group_column(present) or (self.guessed.column if self.guessed else None)
         self.texts = {name: set() for name in (CLASSES, "judge_model", "simulated")}
+
+    def _group_column(self, present: Collection[str]) -> str | None:
+        return self.roles.group or next((n for n in self.roles.group_defaults if n in present), None)
+
+    def _guess_group(self) -> None:
+        """Find the text that makes the groups in the first rows, where no column does."""
+        head = list(islice(read_records(self.path, Problems(self.path)), _LOOKED_AT))
+        if not head or self._group_column(head[0].fields):
+            return
+        without = {self.roles.label, self.roles.id or "id", *self.roles.aside}
+        texts = texts_of([record.fields for record in head], without)
+        self.guessed = guess_groups(texts, ungrouped=self.roles.ungrouped, inputs=False)
+        name = self.guessed.column
+        if name is not None and f"{INPUTS}{name}" in head[0].fields:
+            self.guessed = replace(self.guessed, column=f"{INPUTS}{name}")
 
     def _group_of(self, cell: Cell, row_id: str) -> int:
         text = cell if cell.__class__ is str else as_text(cell)
         if text:
-            return hash(text)
+            return hash(" ".join(str(text).split()) if self.guessed else text)
         self.ungrouped += 1
         return hash(f"\0{row_id}")
 
@@ -284,7 +306,10 @@ class _Reader:
             notes.append(id_note(unit_of(path)))
         if self.uneven:
             notes.append(uneven_note(path, self.uneven, self.rows))
-        notes += [group_note(self.group, len(self.groups) - self.ungrouped), *map_notes(columns, name)]
+        groups = self.guessed or GuessedGroups(self.group)
+        if groups.column is not None:
+            groups = replace(groups, column=groups.column.removeprefix(INPUTS))
+        notes += [*groups.notes(len(self.groups) - self.ungrouped), *map_notes(columns, name)]
         if self.strange:
             first = f"(the first is {self.strange[0]})"
             notes.append(f"{columns.confidence} outside [0, 1], left out: {self.strange_count:,} {first}")

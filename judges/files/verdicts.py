@@ -17,10 +17,11 @@ from ..rows import Dataset, Row
 from ..scale import OutputScale
 from ..verdict import Answer, Unscored, UnscoredReason, Verdict
 from .columns import Draft, Table, read_grade, read_table
+from .groups import NO_GROUP, GuessedGroups, guess_groups
 from .problems import Problems, shorten
 from .records import Cell, name_of, read_records, unit_of
 from .rows_in_memory import RowSource
-from .verdict_columns import CLASSES, RATIONALE, REASON, VerdictColumns, output_columns, roles_of
+from .verdict_columns import CLASSES, RATIONALE, REASON, VerdictColumns, output_columns, roles_of, texts_of
 from .verdict_items import INPUTS, Aggregate, ScoredDraft, aggregate_rows
 from .verdict_scale import GradeMap, clipped, describe_scales, infer_scales, say_outside, state_scales, words_for
 
@@ -97,6 +98,13 @@ def load_judges(path: RowSource, columns: VerdictColumns) -> dict[str, JudgedDat
     table.grades = {grade for grade in table.grades if not isnan(grade)}
     if columns.require_labels and not table.grades:
         raise DataError(f"{path}: no row has a label in column {columns.label!r}", hint="name it with --label COLUMN")
+    guessed = GuessedGroups(table.group)
+    if table.group is None:
+        texts = texts_of([draft.meta for draft in table.drafts])
+        guessed = guess_groups(texts, ungrouped=columns.group == NO_GROUP, inputs=False)
+        for draft, key in zip(table.drafts, guessed.keys, strict=False):
+            draft.group = key
+    table.notes += guessed.notes(len({draft.group for draft in table.drafts if draft.group}))
     if not matrix:
         name = name_of(path)
         cells = [draft.aside[columns.score] for draft in table.drafts]
@@ -125,8 +133,7 @@ def _matrix_columns(table: Table, score: str) -> dict[str, str]:
 def _judged_dataset(
     table: Table, columns: VerdictColumns, name: str, cells: Sequence[Cell], *, matrix: bool = False
 ) -> JudgedDataset:
-    groups = group_note(table.group, len({draft.group for draft in table.drafts if draft.group}))
-    notes = [*table.notes, groups, *map_notes(columns, name)]
+    notes = [*table.notes, *map_notes(columns, name)]
     rows = _read_scores(table, columns, name, cells, notes)
     labels, scores = {float(grade) for grade in table.grades}, _scores_of(rows)
     if not scores:
@@ -158,13 +165,6 @@ def _judged_dataset(
         simulated=any(draft.meta.get("simulated") is True for draft in table.drafts),
         outputs=output_columns(table.drafts, columns.score, labels | scores),
     )
-
-
-def group_note(column: str | None, count: int) -> str:
-    """Return which rows are a group, and how many groups there are."""
-    if column is None:
-        return "every row is a group of its own, as no column names the group (--group COLUMN does)"
-    return f"rows that share the same {column} are one group ({count:,} {'group' if count == 1 else 'groups'})"
 
 
 def classes_of(path: RowSource, texts: set[Cell]) -> OutputScale | None:

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import InputError
 from ..judged_arrays import IntArray, JudgedArrays
 from ..judged_dataset import JudgedDataset
-from ..rows import Scalar
+from ..rows import QUERY_WORDS, Scalar
 from . import agreement, calibration
 from .agreement import Formula
 from .catalog import BINARY_METRICS, CHOICE_METRICS, GRADE_METRICS, METRICS, NO_ROWS
@@ -24,8 +24,6 @@ from .rater_agreement import alpha_of_tables
 from .table_intervals import table_intervals
 from .table_value import formula_value
 
-QUERY_WORDS = ("query", "question", "prompt")
-"""What the name of an input holds whose group of rows can be ranked."""
 NOMINAL: Mapping[str, Formula] = {"krippendorff_alpha": partial(alpha_of_tables, level="nominal")}
 ORDINAL: Mapping[str, Formula] = {"krippendorff_alpha": partial(alpha_of_tables, level="ordinal")}
 

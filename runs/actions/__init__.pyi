@@ -1,7 +1,7 @@
 from .accept import HunkChoice, NotAccepted, accept_hunks, identity, record_review
 from .calibrate import CalibrationRun, run_calibration
 from .check_data import find_leaks
-from .find_slices import UNGROUPED, Search, advise, group_by_input, search
+from .find_slices import Search, advise, search
 from .flip_gate import (
     FlipGated,
     FlipRows,
@@ -26,7 +26,6 @@ from .verdict_pairs import pair_verdicts
 __all__ = [
     "GATED",
     "HUNKS",
-    "UNGROUPED",
     "CalibrationRun",
     "CostSummary",
     "FlipGated",
@@ -57,7 +56,6 @@ __all__ = [
     "gate_judges",
     "gate_verdicts_by_flips",
     "gated_on",
-    "group_by_input",
     "identity",
     "lineage",
     "measure_churn",

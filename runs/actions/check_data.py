@@ -107,6 +107,7 @@ def look_at_rows(
         raw.rows,
         name=path.name,
         group_column=raw.group,
+        guessed=raw.guessed,
         sides=[str(row.meta.get(side) or "") for row in raw.rows] if side else None,
         others=others,
         scan_all=scan_all,

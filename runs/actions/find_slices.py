@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -10,8 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...judges import Dataset, InputError, JudgedDataset, load_verdicts
-from ...judges.files import with_audited_labels
+from ...judges import InputError, JudgedDataset, load_verdicts
+from ...judges.files import group_by_text, with_audited_labels
 from ...judges.reliability import Finding, read_audit
 from ...optimize import choose_target
 from ...optimize.losses import ClassNames
@@ -39,8 +38,6 @@ from ..store.workspace import Workspace
 from .run_summary import baseline, read_optimization
 
 _slices = partial(option, "Slices")
-UNGROUPED = "every row is a group of its own"
-"""How the note of a verdict file without a group begins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,40 +106,13 @@ def read_judged(
 
 def open_rows(workspace: Workspace, judged: JudgedDataset, *, show_all: bool) -> JudgedDataset:
     """Leave out what is sealed to a run, and enter that the rest was looked at with this judge."""
-    judged = group_by_input(judged)
+    # Rows of one query err together: as independent they would find slices in noise.
+    judged = replace(judged, dataset=group_by_text(judged.dataset, fewest=2 * MIN_GROUPS))
     seal = seal_of(workspace, judged.dataset, show_all=show_all, by="slices")
     shown = seal.shown(judged)
     require_shown(seal, shown, name=judged.dataset.name)
     enter_look(workspace, version_of(judged), shown.dataset, by="slices")
     return shown.noting(*seal.notes())
-
-
-def group_by_input(judged: JudgedDataset) -> JudgedDataset:
-    """Group rows that share a text, where no column names the group: of all inputs, the one that repeats most.
-
-    Rows of one source or query err together, so to take them as independent would find slices in noise. An input with
-    hardly any different texts, such as an instruction, is passed over.
-    """
-    rows = judged.dataset.rows
-    if any(row.group for row in rows):
-        return judged
-    names = sorted({name for row in rows for name in row.inputs})
-    distinct = {name: len({row.inputs.get(name, "") for row in rows}) for name in names}
-    usable = {name: count for name, count in distinct.items() if 2 * MIN_GROUPS <= count < len(rows)}
-    if not usable:
-        return judged
-    name = min(usable, key=lambda name: usable[name])
-    notes = [note for note in judged.dataset.notes if not note.startswith(UNGROUPED)]
-    notes.append(
-        f"rows that share the same {name} are one group ({usable[name]:,} groups), as no column names it "
-        "(--group COLUMN does)"
-    )
-    grouped = []
-    for row in rows:
-        text = row.inputs.get(name, "").encode("utf-8", "surrogatepass")
-        grouped.append(replace(row, group=hashlib.blake2b(text, digest_size=16).hexdigest()))
-    dataset = Dataset.of(grouped, labels=judged.dataset.labels, name=judged.dataset.name, notes=notes)
-    return replace(judged, dataset=dataset)
 
 
 def with_topics(judged: JudgedDataset, wanted: Search) -> JudgedDataset:

@@ -44,7 +44,7 @@ from .gate import GateModel, TwoJudges, ask_rows, named
 from .gate_decision import GATED, Terms, count_groups, hash_question, hash_verdicts
 from .label import AWAITS_SECOND, labels_of_queue
 from .label_queue import FLIPS, JUDGING, KIND, QueueConfig, ask_otherwise, hash_unlabelled, with_meanings
-from .pool_groups import note_on_unit, unit_of
+from .pool_groups import unit_of
 from .verdict_pairs import pair_verdicts, rows_judged
 
 
@@ -266,8 +266,6 @@ def _gate(workspace: Workspace, judges: _Sides, asked: FlipTerms, rows: FlipRows
         return settle_flips(workspace, found)
     pool, notes = _leave_out(workspace, every, sealed)
     unit = unit_of(pool, rows.reading) if asked.estimand == "groups" else ""
-    if note := note_on_unit(pool, unit, rows.reading):
-        notes.append(note)
     labels = sealed.labels if sealed else pool.labels
     about = {"before": judges.names[0], "after": judges.names[1], "data": rows.data.name, "rows": len(pool)}
     about |= {"groups": count_groups(pool), "notes": [*pool.notes, *notes], **asked.terms.to_json()}

@@ -9,7 +9,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...judges import Dataset, InputError, OutputScale, Registry, Row, hash_rows, load_dataset, parse_label_scale
-from ...judges.files import RawRoles, infer_raw_scale, judge_inputs, read_raw_rows
+from ...judges.files import RawRoles, as_grouped_before, infer_raw_scale, judge_inputs, read_raw_rows
 from ...judges.metrics import QUERY_WORDS
 from ...optimize.flips import Draw, FlipDesign, FlipQueue, GivenLabel
 from ..store.journal import RunRecord, create_run, get_run, set_config, set_state
@@ -75,7 +75,7 @@ class QueueConfig:
             DataError: The file cannot be read.
         """
         every = load_as(self.reading, Path(self.data), inputs=self.inputs, scale=self.label_scale)
-        dataset = only_rows(every, self.rows)
+        dataset = as_grouped_before(only_rows(every, self.rows), self.data_hash, hash_unlabelled)
         if hash_unlabelled(dataset) != self.data_hash:
             raise InputError(
                 f"{self.data}: rows of the queue are gone, or have been changed since it was made",

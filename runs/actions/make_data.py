@@ -30,7 +30,7 @@ from ...judges.files import (
 )
 from ...judges.rows import Scalar
 from ...judges.splits import PARTS
-from ...optimize.holdout.sides import known_sides
+from ...optimize.holdout.sides import grouped_as_placed, known_sides
 from ..store.ledger import HoldoutLedger
 from ..store.sides import SIDES_FILE, enter_sides, keep_sides
 from ..store.workspace import Workspace
@@ -205,7 +205,9 @@ def split_file(
     dataset = Dataset.of(raw.rows, labels=scale or infer_raw_scale(raw.rows), name=name_of(path))
     workspace.database.claim()
     enter_sides(workspace, path)
-    placed = known_sides(HoldoutLedger(workspace.database).memories(), dataset)
+    memories = HoldoutLedger(workspace.database).memories()
+    dataset = grouped_as_placed(memories, dataset)
+    placed = known_sides(memories, dataset)
     splits = split_dataset(dataset, shares=shares, seed=seed, placed=placed)
     sides = keep_sides(workspace, splits)
     sealed = {part.name: part.open(_Copying(part.content_hash)) for part in (splits.holdout, splits.final)}

@@ -17,13 +17,12 @@ from ...judges import (
     compare,
     measure,
 )
-from ...judges.files import VerdictColumns, load_judges
+from ...judges.files import VerdictColumns, group_by_text, load_judges
 from ...judges.metrics.paired_comparison import Change
 from ...judges.scale import BINARY
 from ...judges.students import ScreenedAt, StudentSettings, Trained, screened, train_student
 from ...judges.students.screening import is_sure
 from ...judges.students.training import Count
-from .find_slices import group_by_input
 from .verdict_texts import with_texts
 
 SHOWN = ("precision", "recall", "f1", "kappa", "accuracy", "auroc", "brier", "ece")
@@ -115,7 +114,7 @@ def read_teacher(path: Path, columns: VerdictColumns, *, rows: Path | None, inpu
         if not inputs:
             raise InputError("--rows needs the texts that are read from it: --inputs source,statement")
         judged = with_texts(judged, rows, inputs, flag="--inputs COLUMN,COLUMN")
-    return group_by_input(judged)
+    return replace(judged, dataset=group_by_text(judged.dataset))
 
 
 def run_training(teacher: JudgedDataset, settings: StudentSettings, *, count: Count) -> StudentReport:

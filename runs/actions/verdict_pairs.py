@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from ...judges import Answer, Dataset, InputError, JudgedDataset, OutputScale, Row, Unscored
-from ...judges.files import GROUP_COLUMNS, Roles, VerdictColumns, load_judges, read_table, words_for
+from ...judges.files import GROUP_COLUMNS, Roles, VerdictColumns, group_by_text, load_judges, read_table, words_for
 from ...optimize.holdout.row_fingerprints import KEY_COLUMN, row_keys
-from .find_slices import UNGROUPED
 
 SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".jsonl.gz", ".json.gz", ".csv.gz", ".tsv.gz")
 
@@ -88,7 +86,8 @@ def pair_verdicts(
         dataset = Dataset.of(rows, labels=before.dataset.labels, name=before.dataset.name, notes=_notes(before, after))
     else:
         dataset = _on_holdout(holdout, sides, _notes(before, after))
-    dataset = _grouped(dataset)
+    # Rows of one query err together, however few queries there are: as independent they would be accepted on noise.
+    dataset = group_by_text(dataset, fewest=2)
     return _answered(before, dataset), _answered(after, dataset)
 
 
@@ -164,33 +163,6 @@ def _on_holdout(holdout: Dataset, sides: list[dict[str, tuple[Row, Answer]]], no
     if not any(row.id in known for row in holdout.rows):
         raise InputError(f"no row of {holdout.name} is in the verdict files", hint="name the column with --id")
     return Dataset.of(rows, labels=holdout.labels, name=holdout.name, notes=(*holdout.notes, *notes))
-
-
-def _grouped(dataset: Dataset) -> Dataset:
-    """Group rows by the input that repeats most, where no column names the group.
-
-    Rows of one query err together, however few queries there are: to take them as independent would accept on noise.
-    An input that is the same in all rows, such as an instruction, is passed over.
-    """
-    rows = dataset.rows
-    if any(row.group for row in rows):
-        return dataset
-    inputs = sorted({name for row in rows for name in row.inputs})
-    texts = {name: {row.inputs.get(name, "") for row in rows} for name in inputs}
-    usable = {name: len(found) for name, found in texts.items() if 1 < len(found) < len(rows)}
-    if not usable:
-        return dataset
-    name = min(usable, key=lambda name: usable[name])
-    shared = f"rows that share the same {name} are one group ({usable[name]:,} groups), as no column names it"
-    notes = [note for note in dataset.notes if not note.startswith(UNGROUPED)]
-    keyed = (replace(row, group=_key(row.inputs.get(name, ""))) for row in rows)
-    return Dataset.of(
-        keyed, labels=dataset.labels, name=dataset.name, notes=[*notes, f"{shared} (--group COLUMN does)"]
-    )
-
-
-def _key(text: str) -> str:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def _answered(side: JudgedDataset, dataset: Dataset) -> JudgedDataset:

@@ -37,7 +37,7 @@ class RoleOptions:
     label: str | None = _data(None, "Column of the human label [default: label].")
     id_: str | None = _data(None, "Column of the row id [default: id, else the line number].", flag="--id")
     group: str | None = _data(
-        None, "Column whose rows stay in one part of a split [default: group_id, else the longest input]."
+        None, "Column whose rows stay in one part of a split [default: group_id, else the input that repeats]."
     )
 
 

@@ -63,7 +63,7 @@ class RowOptions:
     label: str | None = _data(None, "Column of the human label [default: label].")
     id_: str | None = _data(None, "Column of the row id [default: id, else the line number].", flag="--id")
     group: str | None = _data(
-        None, "Column whose rows stay on one side of a split [default: group_id, else the longest input]."
+        None, "Column whose rows stay on one side of a split [default: group_id, else the input that repeats]."
     )
     columns: Mapping[str, str] = pairs_option("Data", COLUMN, flag="--column", metavar="INPUT=COLUMN")
     label_scale: str | None = _data(None, LABEL_SCALE)

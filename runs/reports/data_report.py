@@ -42,7 +42,7 @@ def say_data_report(report: DataReport, price: RunPrice | None) -> None:
     say(f"  labels  {labels}" + (f"   missing: {report.unlabelled:,}" if report.unlabelled else ""))
     named = f" ({inline(g.largest_name)})" if g.largest_name and g.largest > 1 else ""
     sizes = f"rows in one: median {g.median}, at most {g.largest:,}{named}"
-    say(f"  groups  {g.count:,} by {g.column or 'the longest input'}; {sizes}")
+    say(f"  groups  {g.count:,} by {g.column or g.guessed or 'row'}; {sizes}")
     if g.alone:
         say(f"          {g.alone:,} rows have no group and stand alone")
     say()

@@ -90,7 +90,7 @@ def column_choices(state: AppState, form: StartForm) -> ColumnChoices:
         ColumnChoice(
             field="group",
             words="What belongs together",
-            usual="the column group_id, else rows that share their longest text",
+            usual="the column group_id, else the text that repeats far more than the others, else the longest",
             chosen=told.get("group", ""),
             missing=False,
         ),

@@ -18,6 +18,7 @@ from ...judges import (
     parse_label_scale,
 )
 from ...judges.claims import ClaimSettings
+from ...judges.files import as_grouped_before
 from ...slices import parse_predicate, rows_in_slice
 from ..config.options import BenchOptions
 
@@ -144,6 +145,7 @@ class BenchConfig:
         rows = load_dataset(Path(self.data), inputs=prompt.inputs, scale=prompt.scale, **how)
         if self.slice:
             rows = rows_in_slice(rows, parse_predicate(self.slice))
+        rows = as_grouped_before(rows, self.data_hash)
         if rows.content_hash != self.data_hash:
             raise InputError(
                 f"{Path(self.data).name} has changed since it was measured",

@@ -96,7 +96,6 @@ def test_a_note_says_that_another_text_repeats_more_and_the_decision_names_its_u
     assert "160 rows in 8 groups" in named
     assert "on new groups like these, one query each" in named
     assert "for a decision about" not in named
-    assert "for a decision about" not in gate(place, files, "--estimand", "pool").stdout
 
 
 def test_the_column_of_the_group_is_read_from_the_pool_and_people_see_it(place: Workspace, files: Path) -> None:

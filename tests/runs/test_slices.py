@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import yaml
 
-from judgewright.judges import BINARY, Dataset, JudgedDataset, Row, Verdict, load_verdicts, split_dataset
+from judgewright.judges import load_verdicts, split_dataset
 from judgewright.optimize import open_rows
-from judgewright.runs.actions import UNGROUPED, Search, advise, group_by_input, read_optimization, search
+from judgewright.runs.actions import Search, advise, read_optimization, search
 from judgewright.runs.cli import main
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.reports import WIDTH
@@ -308,37 +308,6 @@ def test_topics_are_columns_for_every_question(tmp_path: Path, capsys: pytest.Ca
     body = parsed(capsys)
     assert body["support"] == best["support"]
     assert {row["inputs"]["claim"].split()[0] in themes[0].split() for row in body["rows"]} == {True}
-
-
-def judged_of(inputs: list[dict[str, str]]) -> JudgedDataset:
-    """Verdicts on rows without groups."""
-    rows = [Row(id=str(i), inputs=texts, label=float(i % 2)) for i, texts in enumerate(inputs)]
-    answers = tuple(Verdict(row_id=row.id, score=1.0, positive=True) for row in rows)
-    notes = [f"{UNGROUPED}, as no column names the group (--group COLUMN does)"]
-    return JudgedDataset(dataset=Dataset.of(rows, labels=BINARY, notes=notes), answers=answers, scale=BINARY)
-
-
-def test_rows_without_a_group_are_grouped_by_the_text_that_repeats_most() -> None:
-    """The query of its passages, the source of its statements; an instruction shared by all is passed over."""
-    queries = group_by_input(
-        judged_of([{"query": f"q{i // 5}", "passage": f"p{i}", "told": "judge"} for i in range(60)])
-    )
-    assert int(queries.groups.max()) + 1 == 12
-    assert not any(note.startswith(UNGROUPED) for note in queries.dataset.notes)
-    assert "share the same query are one group (12 groups)" in queries.dataset.notes[-1]
-    alone = judged_of([{"query": f"q{i}", "passage": f"p{i}"} for i in range(60)])
-    assert group_by_input(alone) is alone
-    few = judged_of([{"query": f"q{i % 4}"} for i in range(60)])
-    assert group_by_input(few) is few
-    bare = judged_of([{} for _ in range(60)])
-    assert group_by_input(bare) is bare
-
-
-def test_the_note_that_is_replaced_is_the_one_a_file_gets(tmp_path: Path) -> None:
-    """`UNGROUPED` begins what `load_verdicts` says of a file without groups."""
-    path = tmp_path / "v.jsonl"
-    path.write_text("\n".join(json.dumps({"id": i, "label": i % 2, "score": 1}) for i in range(4)))
-    assert any(note.startswith(UNGROUPED) for note in load_verdicts(path).dataset.notes)
 
 
 @needs_verdicts

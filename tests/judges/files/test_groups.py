@@ -1,0 +1,162 @@
+"""Groups that no column names: the input that repeats far more than the others, alike in every reader."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from judgewright.judges import Dataset, OutputScale, Row, load_dataset, load_verdicts
+from judgewright.judges.files import RawRoles, VerdictColumns, group_by_text, read_raw_rows, stream_verdicts
+from judgewright.judges.files.groups import UNGROUPED, by_longest_input, repeating_input
+
+INPUTS = ("query", "passage")
+
+
+def search_rows(queries: int = 30, each: int = 5) -> list[dict[str, object]]:
+    """Rows of a search: a short query, and a longer passage that is like no other."""
+    return [
+        {
+            "id": f"r{q}-{i}",
+            "query": f"hotels in town {q}",
+            "passage": f"House {q}.{i} stands at the lake and has a garden with {i} trees.",
+            "label": (q + i) % 2,
+            "score": (q + i + (q % 7 == 0)) % 2,
+        }
+        for q in range(queries)
+        for i in range(each)
+    ]
+
+
+def write(path: Path, rows: list[dict[str, object]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_search_rows_are_grouped_by_their_query_in_every_reader(tmp_path: Path) -> None:
+    """One query's passages stay together, and a note says so; the longest input would have split them."""
+    path = write(tmp_path / "rows.jsonl", search_rows())
+    note = (
+        "rows that share the same query are one group (30 groups), as it repeats far more than other texts (--group "
+        "COLUMN or --group none says otherwise)"
+    )
+    loaded = load_dataset(path, inputs=INPUTS, scale=OutputScale(kind="binary", threshold=1.0))
+    raw = read_raw_rows(path, RawRoles(), judges={"search": INPUTS})
+    verdicts = load_verdicts(path)
+    streamed = stream_verdicts(path, VerdictColumns())
+    for notes in (loaded.notes, raw.notes, verdicts.dataset.notes, streamed.dataset.notes):
+        assert note in notes
+    keys = [row.group for row in loaded.rows]
+    assert keys == [row.group for row in raw.rows] == [row.group for row in verdicts.dataset.rows]
+    assert len(set(keys)) == 30
+    assert streamed.groups is not None
+    assert len(set(streamed.groups.tolist())) == 30
+
+
+def test_a_column_or_none_beats_it_and_what_falls_away_is_named(tmp_path: Path) -> None:
+    """`--group none` makes each row a group of its own, and says that no ranking is left."""
+    path = write(tmp_path / "rows.jsonl", search_rows())
+    scale = OutputScale(kind="binary", threshold=1.0)
+    for alone in (
+        load_dataset(path, inputs=INPUTS, scale=scale, group="none"),
+        load_verdicts(path, group="none").dataset,
+    ):
+        assert not any(row.group for row in alone.rows)
+        assert any("--group none" in note and "metrics of rankings are left out" in note for note in alone.notes)
+    named = load_dataset(path, inputs=INPUTS, scale=scale, group="passage")
+    assert len({row.group for row in named.rows}) == 150
+    assert not any("repeats far more" in note for note in named.notes)
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        ({"query": [f"q{i // 5}" for i in range(100)], "passage": [f"passage {i}" for i in range(100)]}, "query"),
+        ({"source": [f"a source {i // 5}" for i in range(100)], "statement": [f"s{i}" for i in range(100)]}, "source"),
+        # One query is no more repeated than one passage where every query meets every passage.
+        ({"query": [f"q{i % 20}" for i in range(400)], "passage": [f"passage {i // 20}" for i in range(400)]}, None),
+        # Too few values, an instruction beside them, and a text that hardly repeats.
+        ({"query": [f"q{i % 19}" for i in range(190)], "passage": [f"passage {i}" for i in range(190)]}, None),
+        ({"query": [f"q{i}" for i in range(99)], "told": ["judge it"] * 99}, None),
+        ({"told": ["judge it"] * 100, "query": [f"q{i // 5}" for i in range(100)]}, "query"),
+        # A right answer repeats because its question does.
+        (
+            {
+                "question": [f"q{i // 5}" for i in range(100)],
+                "gold": [f"right {i // 5}" for i in range(100)],
+                "answer": [f"answer {i}" for i in range(100)],
+            },
+            "gold",
+        ),
+        # Three questions a source: the source makes the groups.
+        (
+            {
+                "source": [f"a source {i // 12}" for i in range(360)],
+                "question": [f"q{i // 4}" for i in range(360)],
+                "answer": [f"answer {i}" for i in range(360)],
+            },
+            "source",
+        ),
+        # The same of a dozen sources: their questions are too fine.
+        (
+            {
+                "source": [f"a long source {i // 30}" for i in range(360)],
+                "question": [f"q{i // 10}" for i in range(360)],
+                "answer": [f"answer {i}" for i in range(360)],
+            },
+            None,
+        ),
+    ],
+)
+def test_what_repeats_far_more(texts: dict[str, list[str]], expected: str | None) -> None:
+    """The rule of the module's first lines."""
+    assert repeating_input(texts) == expected
+
+
+def test_a_text_with_few_values_is_named_and_not_taken(tmp_path: Path) -> None:
+    """Eight queries are too few to be the default; a note says how to take them."""
+    path = write(tmp_path / "rows.jsonl", search_rows(queries=8, each=20))
+    loaded = load_dataset(path, inputs=INPUTS, scale=OutputScale(kind="binary", threshold=1.0))
+    assert len({row.group for row in loaded.rows}) == 160
+    note = "query has 8 values in 160 rows: for a decision about a new query, rather than a new passage, say --group"
+    assert any(one.startswith(note) for one in loaded.notes)
+
+
+def test_verdicts_without_texts_stand_alone(tmp_path: Path) -> None:
+    """Ids, labels, scores and short columns make no groups."""
+    rows = [{**row, "query": None, "passage": None, "genre": f"g{n % 25}"} for n, row in enumerate(search_rows())]
+    read = load_verdicts(write(tmp_path / "v.jsonl", rows)).dataset
+    assert UNGROUPED in read.notes
+    assert not any(row.group for row in read.rows)
+
+
+def dataset_of(inputs: list[dict[str, str]]) -> Dataset:
+    """Rows without groups."""
+    rows = [Row(id=str(i), inputs=texts, label=float(i % 2)) for i, texts in enumerate(inputs)]
+    return Dataset.of(rows, labels=OutputScale(kind="binary", threshold=1.0), notes=[UNGROUPED])
+
+
+def test_rows_that_get_their_texts_later_are_grouped_by_them() -> None:
+    """Also by fewer values, where nothing is split by it; the note that they stand alone goes."""
+    rows = dataset_of([{"query": f"q{i // 5}", "passage": f"p{i}", "told": "judge"} for i in range(60)])
+    assert group_by_text(rows) is rows
+    grouped = group_by_text(rows, fewest=10)
+    assert len({row.group for row in grouped.rows}) == 12
+    assert UNGROUPED not in grouped.notes
+    assert "share the same query are one group (12 groups)" in grouped.notes[-1]
+    bare = dataset_of([{} for _ in range(60)])
+    assert group_by_text(bare, fewest=10) is bare
+
+
+def test_groups_of_earlier_versions_are_made_again(tmp_path: Path) -> None:
+    """They were of the longest input; a column that was named is left alone."""
+    path = write(tmp_path / "rows.jsonl", search_rows())
+    loaded = load_dataset(path, inputs=INPUTS, scale=OutputScale(kind="binary", threshold=1.0))
+    before = by_longest_input(loaded)
+    assert before is not None
+    assert len({row.group for row in before.rows}) == 150
+    assert before.content_hash != loaded.content_hash
+    assert by_longest_input(before) is None
+    named = load_dataset(path, inputs=INPUTS, scale=OutputScale(kind="binary", threshold=1.0), group="query")
+    assert by_longest_input(named) is None
