@@ -27,8 +27,10 @@ from ...judges import (
 )
 from ...judges.claims import ClaimSettings, judge_as
 from ...judges.judge import require_answers
+from ...judges.splits import SEALED
 from ...optimize import RunSettings, gate
 from ...optimize.holdout.row_fingerprints import RowFingerprints
+from ...optimize.holdout.sides import known_sides
 from ...optimize.settings import require_probability
 from ..config.environment import Environment
 from ..config.options import JudgeModelOptions, ModelOptions
@@ -145,6 +147,8 @@ def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, model: GateM
     if before.version == after.version:
         raise InputError(f"{named(before)} and {named(after)} are the same prompt; there is nothing to decide")
     dataset = two.dataset()
+    if not terms.allow_opened:
+        dataset = _holdout_of(workspace, dataset)
     empty = replace(dataset, rows=())
     for prompt in (before, after):
         settings = RunSettings(judge=JudgeSettings(confidence=model.confidence), claims=model.claims)
@@ -171,6 +175,24 @@ def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, model: GateM
     return answer_once(
         workspace, "gate", {"question": question, "model": options.model, **two.to_json(), **sent_by}, about, answer
     )
+
+
+def _holdout_of(workspace: Workspace, dataset: Dataset) -> Dataset:
+    """Return the rows that earlier runs on this data sealed as their holdout, all where no run had some of them open.
+
+    The file that a judge was optimized on holds training rows, on which a later edit of it must not be decided.
+    """
+    sides = known_sides(HoldoutLedger(workspace.database).memories(), dataset)
+    open_groups = {name for name, placed in sides.items() if placed - set(SEALED)}
+    holdout = {name for name, placed in sides.items() if placed == {"holdout"}}
+    if not (open_groups and holdout):
+        return dataset
+    rows = tuple(row for row in dataset.rows if row.group_key in holdout)
+    note = (
+        f"decides on the {len(rows):,} of {len(dataset):,} rows that an earlier run on this data sealed as its "
+        "holdout; the others were open to it, or are its final rows"
+    )
+    return replace(dataset, rows=rows, notes=(*dataset.notes, note))
 
 
 def decide_with_model(

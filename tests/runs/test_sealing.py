@@ -9,7 +9,7 @@ import pytest
 from judgewright.judges import Registry, split_dataset
 from judgewright.runs.cli import main
 from judgewright.runs.demo import write_demo_rows
-from judgewright.runs.store import HoldoutLedger, RunConfig, Workspace, list_runs
+from judgewright.runs.store import HoldoutLedger, RunConfig, RunJournal, Workspace, list_runs
 
 SIMULATED = ("--model", "simulated")
 TARGET = ("--target", "precision", "--guard", "recall:-0.30")
@@ -180,3 +180,27 @@ def test_outside_a_workspace_score_writes_nothing(folder: Path, say: Say) -> Non
     Path("v.jsonl").write_text('{"id": "a", "label": 1, "score": 1}\n{"id": "b", "label": 0, "score": 1}\n')
     say("score", "v.jsonl")
     assert not (folder / ".judgewright").exists()
+
+
+def test_an_edit_is_gated_on_the_sealed_rows_of_the_file_it_was_optimized_on(folder: Path, say: Say) -> None:
+    """The file holds training rows too: the gate takes the holdout that the run sealed, and says so."""
+    steps = ("--objective", "precision", "--steps", "0")
+    say("optimize", "groundedness", "rows.jsonl", *steps, *SIMULATED, "--split", "30/20/30/20", "--json")
+    sizes = sizes_of_parts(folder)
+    body = json.loads(say("gate", "groundedness", "v1.yaml", "rows.jsonl", *TARGET, *SIMULATED, "--json"))
+    assert body["rows"] == sizes["holdout"]
+    assert any(f"decides on the {sizes['holdout']:,} of" in note for note in body["notes"])
+    assert body["decision"]["look"] == 1
+    # Who decides on all rows has to say that some were open.
+    body = json.loads(
+        say("gate", "groundedness", "v2.yaml", "rows.jsonl", *TARGET, *SIMULATED, "--allow-opened", "--json")
+    )
+    assert body["rows"] == sum(sizes.values())
+
+
+def sizes_of_parts(folder: Path) -> dict[str, int]:
+    """Return how many rows the split of the only run put into each part."""
+    with Workspace(folder) as place:
+        (record,) = list_runs(place.database)
+        events = RunJournal(place.database, record.run_id).events()
+        return next(dict(event.payload["rows"]) for event in events if event.kind == "split")
