@@ -201,7 +201,7 @@ def walk(task: Task, dataset: Dataset, client: Client, split: int) -> dict[str, 
     proposer, steps = (TextGrad(), 5) if split % 2 else (Mipro(), 2)
     settings = RunSettings(steps=steps, seed=split, shares=SHARES, look_anyway=True)
     services = open_services(client, proposer, f"{task.file} {task.target} {split}")
-    parts = split_rows(rows, services, settings)
+    parts = split_rows(prompt, rows, services, settings)
     baseline = benchmark(prompt, parts, services, settings)
     goal = set_goal(objective, baseline, services, settings)
     run = RunContext(prompt=prompt, parts=parts, goal=goal, services=services, settings=settings)
@@ -230,7 +230,7 @@ def walk(task: Task, dataset: Dataset, client: Client, split: int) -> dict[str, 
             result["old_accepted"] = result["accepted"]
         else:
             other = open_services(client, proposer, "old rule")
-            split_rows(rows, other, settings)
+            split_rows(prompt, rows, other, settings)
             rest = replace(run, services=other)
             last = Survivor(prompt=old, rule=None, chance=NO_CHANCE, sent=True, least=0.0)
             decision = decide_on_holdout(rest, last)

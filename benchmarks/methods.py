@@ -258,7 +258,7 @@ def open_start(situation: Situation, client: Client, record: Counted, split: int
     dataset, evaluation = cut(every, split, rows=2 * len(every) // 3)
     objective = read_objective(situation.text, target=situation.target, guards=situation.guards)
     services, settings = open_services(client, TextGrad(), "start"), RunSettings(shares=SHARES)
-    parts = split_rows(dataset, services, settings)
+    parts = split_rows(prompt, dataset, services, settings)
     baseline = benchmark(prompt, parts, services, settings)
     record.share()
     start = Start(

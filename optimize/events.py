@@ -107,6 +107,8 @@ class RowsSplit(RunEvent):
     seals: Mapping[str, str]
     """Content hashes of the sealed parts, `holdout` and `final`."""
     notes: tuple[str, ...]
+    next_look: Json | None = field(default=None, metadata={"stored": "volatile", **_OMIT})
+    """The number of the gate's look and its alpha, as the ledger counted them when the rows were split."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,7 +33,8 @@ from .goal import Target
 from .goal_setting import set_goal
 from .holdout.decision import Decision, final_changes
 from .holdout.gate import gate, open_for_report
-from .holdout.ledger import remember_split, split_with_memory
+from .holdout.ledger import judge_id, remember_split, split_with_memory
+from .holdout.look_counting import LookRequest, requested_look
 from .hunks import split_hunks
 from .losses.loss import Loss
 from .losses.objective import Objective
@@ -80,7 +81,7 @@ def optimize(
     require_judging(prompt, settings)
     require_columns(dataset, settings)
     require_probability(prompt, objective, settings)
-    parts = split_rows(dataset, services, settings)
+    parts = split_rows(prompt, dataset, services, settings)
     baseline = benchmark(prompt, parts, services, settings)
     require_probabilities(baseline, objective)
     benchmark_threshold(baseline, objective, services, settings)
@@ -94,7 +95,7 @@ def optimize(
     return Outcome(before=prompt, after=after, target=goal.target, loss=goal.loss, decision=decision)
 
 
-def split_rows(dataset: Dataset, services: Services, settings: RunSettings) -> Splits:
+def split_rows(prompt: JudgePrompt, dataset: Dataset, services: Services, settings: RunSettings) -> Splits:
     """Cut the rows into training, validation, holdout and final; the last two are sealed.
 
     Groups that the ledger knows stay where they were, so that neither a seed nor more rows make a fresh holdout of
@@ -103,6 +104,16 @@ def split_rows(dataset: Dataset, services: Services, settings: RunSettings) -> S
     ledger, run_id, allow_opened = services.ledger, services.run_id, settings.allow_opened
     parts = split_with_memory(ledger.memories(), run_id, dataset, settings.shares, allow_opened=allow_opened)
     remember_split(ledger, run_id, parts, allow_opened=allow_opened)
+    request = LookRequest(
+        holdout=parts.holdout.content_hash,
+        run_id=run_id,
+        before=judge_id(prompt, settings.rule),
+        after="",
+        purpose="gate",
+        line="",
+        known_as=(prompt.version,),
+    )
+    look = requested_look(ledger.history(), request)
     event = RowsSplit(
         rows={
             "train": len(parts.train),
@@ -113,6 +124,7 @@ def split_rows(dataset: Dataset, services: Services, settings: RunSettings) -> S
         merged=parts.merged,
         seals={"holdout": parts.holdout.content_hash, "final": parts.final.content_hash},
         notes=parts.notes,
+        next_look={"number": look.number, "alpha": look.alpha},
     )
     services.record(event)
     return parts

@@ -299,11 +299,13 @@ def optimize(
     optimizer_model: str | None = None,
     budget: str | None = None,
     seed: int = 0,
+    new: bool = False,
     workspace: str | Path | None = None,
 ) -> Run:
     """Improve a judge's prompt on the slice where it errs, and let a sealed holdout decide.
 
-    A run that is stopped goes on with `judgewright runs resume`; what was answered is not asked again.
+    The same call goes on with a run that was stopped, and returns one that has ended without a call and without a look
+    at the holdout; `new` begins another one.
 
     Args:
         judge: A judge's name, `name@version` or YAML file; a Python function has no prompt to improve.
@@ -325,6 +327,7 @@ def optimize(
         optimizer_model: The model that writes loss and criteria; the judge's unless given.
         budget: Dollars such as `5.00`, or tokens such as `200000tokens`.
         seed: Of minibatches and resamples; never of the split.
+        new: Whether to begin a new run, though the same one was begun or has ended before.
         workspace: The folder of the workspace; the nearest one above unless given.
 
     Raises:
@@ -369,7 +372,7 @@ def optimize(
             **reading,
         )
         environment = _environment(opened, model, optimizer_model)
-        result = start_run(opened, config, environment, watch=watch, on_event=lambda event: None)
+        result = start_run(opened, config, environment, new=new, watch=watch, on_event=lambda event: None)
         return _run(opened, result.run)
 
 

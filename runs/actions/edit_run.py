@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from ...judges import InputError
@@ -20,6 +21,7 @@ def try_edit(
     comment: str = "",
     watch: Watch,
     on_event: OnEvent,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> RunResult:
     """Send a person's criteria through validation and the gate, in place of those that a run ended with.
 
@@ -27,6 +29,7 @@ def try_edit(
         run_id: The run.
         criteria: The whole text.
         comment: Why; kept as the note of the edited prompt.
+        tell: As `start_run` takes it: the same edit again goes on with its run.
 
     Raises:
         InputError: There is no such run, the criteria are empty or as they were, or only the workspace names the
@@ -43,7 +46,7 @@ def try_edit(
     config = run.config.for_edit(edited.to_yaml())
     # To start a run is to name its models; these were named by whoever wrote the workspace.
     environment.require_named(*config.named_models, who="your edit")
-    return start_run(workspace, config, environment, watch=watch, on_event=on_event)
+    return start_run(workspace, config, environment, watch=watch, on_event=on_event, tell=tell)
 
 
 def require_edit(run: RunSummary, criteria: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,15 +21,14 @@ from ...optimize import (
     Event,
     Journal,
     Objective,
-    Outcome,
     Services,
     Unsettled,
     optimize,
 )
-from ...optimize.events import RunEvent, Started, StatedObjective, read_event
+from ...optimize.events import Remeasured, RunEvent, Started, StatedObjective, read_event
 from ...optimize.options import option_fields
 from ...optimize.settings import require_judging, require_probability
-from ..config.environment import Environment
+from ..config.environment import Environment, parse_budget
 from ..config.options import ProposerOptions
 from ..engine.start import check_engine
 from ..store.journal import RunJournal, create_run, run_session, set_config
@@ -38,11 +36,12 @@ from ..store.ledger import HoldoutLedger
 from ..store.run_clients import open_exchange, open_run_clients
 from ..store.run_command import command_of
 from ..store.run_config import RunConfig, open_proposer, require_what_is_read
+from ..store.run_identity import MEANS, find_same, identify
 from ..store.sides import enter_sides
 from ..store.workspace import Workspace
 from ..tracing import RunTrace, trace_run
-from .read_objective import named_slice, saved_slices, settle_objective
-from .run_summary import RunSummary, read_optimization, read_run, require_same_models
+from .read_objective import ask_reading, asks_model, named_slice, saved_slices
+from .run_summary import RunSummary, read_optimization, read_run, require_same_models, uncounted
 
 Watch = Callable[[str, Progress], None]
 OnEvent = Callable[[RunEvent], None]
@@ -54,8 +53,6 @@ class RunResult:
     """How an optimization ended, and what it took."""
 
     run: RunSummary
-    outcome: Outcome
-    """The prompts and the gate's decision."""
     stats: tuple[ClientStats, ...]
     """Of the judge's client, and of the optimizer's and the screening one's where they are other models."""
 
@@ -75,8 +72,8 @@ class RunResult:
             "chance": payloads.get("chance"),
             "threshold": payloads["threshold"],
             "prompt": {
-                "before": self.outcome.before.version,
-                "after": self.outcome.after.version if self.outcome.after else None,
+                "before": self.run.before.version,
+                "after": self.run.after.version if self.run.after else None,
                 "rule": payloads["survivor"].get("rule"),
             },
             "slice": payloads["slice"]["name"],
@@ -95,47 +92,113 @@ class RunResult:
 
 
 def start_run(
-    workspace: Workspace, config: RunConfig, environment: Environment, *, watch: Watch, on_event: OnEvent
+    workspace: Workspace,
+    config: RunConfig,
+    environment: Environment,
+    *,
+    new: bool = False,
+    watch: Watch,
+    on_event: OnEvent,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> RunResult:
-    """Start a run and follow it to its end, or to where it stops; `resume_run` goes on from there.
+    """Follow a run to its end, or to where it stops: the one that was begun so before, else a new one.
+
+    A run of the same judge, objective, settings, models and rows goes on where it stopped. One that has ended is given
+    back as it is, without a call or a look; where it failed, a new one is begun.
 
     Args:
         config: What to do. The user named its models in this command, so that their addresses may be asked.
-        on_event: Called with each event, replayed ones included.
+        new: Whether to begin a new run in any case.
+        on_event: Called with each event, those of earlier sessions included; of a run that goes on through batches or
+            files with the new ones alone.
+        tell: Called with what is done where the run is not new.
 
     Raises:
-        InputError: The data or a name cannot be used; no run is made.
-        WorldError: The endpoint, the budget or the disk stopped it; the run can be resumed.
+        InputError: The data or a name cannot be used, and no run is made; or another process works on the same run.
+        WorldError: The endpoint, the budget or the disk stopped it; the same call goes on.
     """
     require_judging(config.judge, config.settings())
     config, dataset = pin_config(workspace, config)
     open_proposer(config)
+    parse_budget(config.budget)
     for model, via in config.model_access:
         open_exchange(workspace, model, via, config, environment)
     check_engine(config)
-    workspace.database.claim()
-    enter_sides(workspace, Path(config.data))
     environment = environment.naming(*config.named_models)
-    environment.require_keys(*(model for model, via in config.model_access if via != "files"))
     require_effect(config, environment)
-    if config.reading is None:
-        config = _with_reading(workspace, config, dataset, environment)
     if config.model_settings is None:
         settings = {name: environment.settings(name).answering() for name in config.named_models}
         config = replace(config, model_settings=settings)
+    config = replace(config, identity=identify(config, dataset, environment))
+    if not new:
+        _same_run(workspace, config.identity)  # it says so where another process is at it, instead of waiting
+    workspace.database.claim(f"run {config.identity}")
+    same = None if new else _same_run(workspace, config.identity)
+    if same is not None and same.finished:
+        tell(f"run {same.run_id} did the same and has ended: nothing is asked again; --new begins another run")
+        return _shown_again(same, on_event)
+    enter_sides(workspace, Path(config.data))
+    environment.require_keys(*(model for model, via in config.model_access if via != "files"))
+    if same is not None:
+        tell(f"going on with run {same.run_id}, begun {same.record.created[:16].replace('T', ' ')} UTC")
+        means = {name: getattr(config, name) for name in (*MEANS, "data", "holdout", "audited")}
+        config = replace(same.config, **means)
+        set_config(workspace.database, same.run_id, config.to_json())
+        return _run(workspace, same.run_id, config, dataset, environment, watch, on_event)
+    if config.reading is None:
+        config = _read_by_rules(config, environment)
     run_id = create_run(workspace.database, "optimize", config.to_json())
     return _run(workspace, run_id, config, dataset, environment, watch, on_event)
 
 
-def _with_reading(workspace: Workspace, config: RunConfig, dataset: Dataset, environment: Environment) -> RunConfig:
-    """Settle what the objective means; the run keeps it, and nobody reads it again."""
-    with suppress(Unsettled):  # what the rules see is refused before a model is asked
-        by_rules = config.words.read(config.judge, slices=config.saved_slices)
-        require_probability(config.judge, by_rules, config.settings())
-    model, via = config.optimizer_access
-    reader = replace(config, model=model, via=via)
-    columns = sorted({column for row in dataset.rows for column in row.meta})
-    objective = settle_objective(workspace, config.words, config.judge, columns, reader, environment)
+def _same_run(workspace: Workspace, identity: str) -> RunSummary | None:
+    """Return the last run of an identity; None where there is none, or it failed for good.
+
+    Raises:
+        InputError: Another process works on it.
+    """
+    run_id = find_same(workspace.database, identity)
+    if run_id is None:
+        return None
+    run = read_run(workspace, run_id, uncounted)
+    if run.record.state == "running":
+        raise InputError(
+            f"run {run_id} does the same, and process {run.record.pid} on {run.record.host} works on it",
+            hint=f"wait until it ends (judgewright runs show {run_id}), or stop that process; --new begins another run",
+        )
+    return None if run.decision is not None and run.decision.outcome == "failed" else run
+
+
+def _shown_again(run: RunSummary, on_event: OnEvent) -> RunResult:
+    """Pass on the events of a run that has ended."""
+    for event in run.events:
+        typed = read_event(event.kind, event.payload)
+        if typed is not None:
+            on_event(typed)
+        if event.kind == Remeasured.kind:
+            break
+    return RunResult(run=run, stats=())
+
+
+def _read_by_rules(config: RunConfig, environment: Environment) -> RunConfig:
+    """Settle what the objective means where no model is asked; what the rules see is refused in any case.
+
+    Raises:
+        InputError: It is not settled, or the judge cannot give what it asks for.
+    """
+    asked = asks_model(config.words, config.optimizer_access[0], environment)
+    try:
+        objective = config.words.read(config.judge, slices=config.saved_slices or {})
+    except Unsettled:
+        if asked:
+            return config
+        raise
+    require_probability(config.judge, objective, config.settings())
+    return config if asked else _settled(config, objective)
+
+
+def _settled(config: RunConfig, objective: Objective) -> RunConfig:
+    """Write into the configuration what its objective means; the run keeps it, and nobody reads it again."""
     require_probability(config.judge, objective, config.settings())
     config = replace(config, reading=objective.to_json())
     if objective.slice is not None and config.slice == "auto" and not config.unguided:
@@ -219,8 +282,10 @@ def _run(
     watch: Watch,
     on_event: OnEvent,
 ) -> RunResult:
-    stored = RunJournal(workspace.database, run_id)
-    objective = read_run(workspace, run_id).objective
+    stored, run = RunJournal(workspace.database, run_id), read_run(workspace, run_id, uncounted)
+    # Through batches and files a run is resumed many times, and what it printed is not printed again.
+    by_exchange = any(via != "live" for _, via in config.model_access) and not run.finished
+    first_new = len(run.events) if by_exchange else 0
     again = f"judgewright runs resume {run_id}{environment.keyring().flags()}"
     try:
         with (
@@ -235,41 +300,48 @@ def _run(
                 models=config.model_access,
             ) as clients,
         ):
+            if config.reading is None and run.started is None:
+                client = clients[config.optimizer_access]
+                columns = sorted({column for row in dataset.rows for column in row.meta})
+                config = _settled(config, ask_reading(config.words, config.judge, columns, client, config.saved_slices))
+                set_config(workspace.database, run_id, config.to_json())
             services = Services(
                 judge_client=clients[config.model, config.via],
                 optimizer_client=clients[config.optimizer_access],
                 proposer=open_proposer(config),
                 screen_client=None if config.screen_model is None else clients[config.screen_model, config.via],
-                journal=_WatchedJournal(stored, trace, on_event),
+                journal=_WatchedJournal(stored, trace, on_event, first_new),
                 ledger=HoldoutLedger(workspace.database),
                 run_id=run_id,
                 watch=watch,
             )
-            services.record(_started(config, dataset, objective, services))
-            outcome = optimize(config.judge, dataset, objective, services, config.settings())
+            objective = run.objective if config.reading is None else Objective.from_json(config.reading)
+            name = run.started.data if run.started else Path(config.data).name
+            services.record(_started(config, dataset, name, objective, services))
+            optimize(config.judge, dataset, objective, services, config.settings())
             stats = tuple(client.stats for client in clients.values())
     except (Interrupted, KeyboardInterrupt):
         raise Interrupted(f"stopped; run {run_id} is kept", hint=again) from None
     except InputError:
         raise
     except DivergedError as error:
-        error.hint = f"{error.hint}; its calls are kept: start anew with: {command_of(config)}"
+        error.hint = f"{error.hint}; its calls are kept: start anew with: {command_of(config)} --new"
         raise
     except JudgewrightError as error:
         go_on = f"go on with: {again}"
         error.hint = f"{error.hint}; {go_on}" if error.hint else go_on
         raise
-    return RunResult(run=read_run(workspace, run_id), outcome=outcome, stats=stats)
+    return RunResult(run=read_run(workspace, run_id), stats=stats)
 
 
-def _started(config: RunConfig, dataset: Dataset, objective: Objective, services: Services) -> Started:
+def _started(config: RunConfig, dataset: Dataset, name: str, objective: Objective, services: Services) -> Started:
     prompt = config.judge
     screen = services.screen_client
     models = [client.model for client in (services.judge_client, services.optimizer_client, screen) if client]
     return Started(
         judge=f"{prompt.name}@{prompt.version}",
         rule=(config.decision_rule or prompt.rule).version,
-        data=Path(config.data).name,
+        data=name,
         data_hash=dataset.content_hash,
         rows=len(dataset),
         notes=tuple(dataset.notes),
@@ -301,13 +373,15 @@ class _WatchedJournal:
     journal: Journal
     trace: RunTrace
     on_event: OnEvent
+    first_new: int
+    """The first event that is passed on."""
 
     def record(self, kind: str, payload: Mapping[str, Any]) -> Event:  # Any: JSON
         """Write, then pass it on."""
         event = self.journal.record(kind, payload)
         self.trace.step(event)
         typed = read_event(event.kind, event.payload)
-        if typed is not None:
+        if typed is not None and event.seq >= self.first_new:
             self.on_event(typed)
         return event
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...judges import JudgePrompt
+from ...judges import Client, JudgePrompt
 from ...optimize import Objective, ObjectiveWords, read_by_model
 from ...slices import load_saved_slice, read_slice
 from ..config.environment import Environment, open_model
@@ -40,8 +40,24 @@ def settle_objective(
         return words.read(judge, slices=slices)
     config = {"objective": words.text, "judge": judge.name if judge else None, "model": models.model}
     with start_run_client(workspace, "reading", config, models, environment) as (_, client):
-        reading = read_by_model(words.text, judge, columns, client.ask_one, slices)
-    return words.read(judge, reading, slices)
+        return ask_reading(words, judge, columns, client, slices)
+
+
+def ask_reading(
+    words: ObjectiveWords,
+    judge: JudgePrompt | None,
+    columns: Sequence[str],
+    client: Client,
+    slices: Mapping[str, str] | None,
+) -> Objective:
+    """Read an objective by rules and by a model.
+
+    Raises:
+        InputError: What it means is not settled.
+        WorldError: The endpoint, the budget or the disk stopped it.
+    """
+    reading = read_by_model(words.text, judge, columns, client.ask_one, slices or {})
+    return words.read(judge, reading, slices or {})
 
 
 def saved_slices(workspace: Workspace) -> dict[str, str]:

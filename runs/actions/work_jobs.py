@@ -171,7 +171,7 @@ def _run_of(queue: JobQueue, job: Job) -> str | None:
         return job.run_id
     with workspace:
         runs = list_runs(workspace.database, kind)
-    mine = [run for run in runs if run.pid == job.pid and run.created >= (job.started or "")]
+    mine = [run for run in runs if run.pid == job.pid and run.updated >= (job.started or "")]
     return mine[-1].run_id if mine else None
 
 

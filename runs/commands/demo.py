@@ -18,7 +18,7 @@ from ..store.workspace import Workspace
 from ..terminal import progress_on_stderr, say, say_json
 from .help import Command
 from .model_access import asking_environment
-from .optimize import say_end
+from .optimize import say_end, tell
 from .options import json_option
 from .output_paths import OutFolder
 from .review import serve_page
@@ -65,7 +65,7 @@ def demo(folder: Path, opening: bool, as_json: bool) -> None:
             prompt=prompt.to_yaml(), data=str(rows), objective=OBJECTIVE, steps=8, by="channel", model="simulated"
         )
         listen = say_nothing if as_json else say_event
-        result = start_run(workspace, config, Environment(), watch=watch, on_event=listen)
+        result = start_run(workspace, config, Environment(), watch=watch, on_event=listen, tell=tell)
     body = result.to_json()
     if as_json:
         say_json(body)

@@ -12,7 +12,7 @@ from ...optimize import exit_code
 from ..config.options import OptimizeOptions
 from ..terminal import progress_on_stderr, say, say_json
 from .help import Command
-from .options import elsewhere, json_option, options_of, retired_option, writes_workspace
+from .options import elsewhere, json_option, options_of, output_option, retired_option, writes_workspace
 
 if TYPE_CHECKING:
     from ..actions.optimize import RunResult
@@ -29,14 +29,16 @@ if TYPE_CHECKING:
 @click.argument("data", type=click.Path(path_type=Path))
 @options_of(options=OptimizeOptions)
 @retired_option("--tuned", "set --steps, --batch, --gradients and --temperature by hand")
+@output_option("--new", is_flag=True, help="Begin a new run, though the same one was begun or has ended before.")
 @writes_workspace
 @json_option
-def optimize(judge: str, data: Path, options: OptimizeOptions, workspace: Workspace, as_json: bool) -> None:
+def optimize(judge: str, data: Path, options: OptimizeOptions, new: bool, workspace: Workspace, as_json: bool) -> None:
     """Improve JUDGE on the slice of DATA where it errs, and decide on rows nobody tuned on.
 
     Exits 0 when the gate accepted; 1 when it refused or could not decide, or the search found no candidate; 3 when an
     endpoint failed; 4 when the best candidate's chance of being accepted was too small to spend a look on
-    (--least-chance). A run that is stopped goes on with `judgewright runs resume`.
+    (--least-chance). The same command goes on with a run that was stopped, and prints one that has ended again, without
+    a call and without a look.
     """
     from ..actions.optimize import start_run
     from ..reports.terminal_report import say_event, say_nothing
@@ -46,8 +48,21 @@ def optimize(judge: str, data: Path, options: OptimizeOptions, workspace: Worksp
     with progress_on_stderr(quiet=as_json) as watch:
         config = RunConfig(prompt=workspace.registry.get(judge).to_yaml(), data=str(data), **vars(options))
         environment = asking_environment(workspace.root, *config.named_models)
-        result = start_run(workspace, config, environment, watch=watch, on_event=say_nothing if as_json else say_event)
+        result = start_run(
+            workspace,
+            config,
+            environment,
+            new=new,
+            watch=watch,
+            on_event=say_nothing if as_json else say_event,
+            tell=tell,
+        )
     finish(result, workspace.place, as_json=as_json)
+
+
+def tell(line: str) -> None:
+    """Say on stderr what is done with a run that is not new."""
+    say(line, to_stderr=True)
 
 
 def finish(result: RunResult, place: Place, *, as_json: bool) -> None:

@@ -14,12 +14,11 @@ from ..store.journal import list_runs
 from ..terminal import progress_on_stderr, say, say_json, simulated_mark
 from .help import Group
 from .model_access import allow_origin_option, asking_environment
-from .optimize import finish
+from .optimize import finish, tell
 from .options import elsewhere, json_option, named_run, reads_workspace, writes_workspace
 from .output_paths import OutFolder
 
 if TYPE_CHECKING:
-    from ...optimize.events import RunEvent
     from ..actions.flips import Direction as FlipDirection
     from ..actions.flips import Error
     from ..store.workspace import Workspace
@@ -196,10 +195,9 @@ def resume(
     as_json: bool,
 ) -> None:
     """Resume a run that was stopped, killed or out of budget; finished calls are not paid for again."""
-    from ...optimize.events import KINDS
     from ..actions.optimize import resume_run
     from ..actions.run_summary import changed_settings, read_optimization
-    from ..reports.terminal_report import say_event
+    from ..reports.terminal_report import say_event, say_nothing
 
     with progress_on_stderr(quiet=as_json) as watch:
         environment = asking_environment(workspace.root, origins=origins)
@@ -207,17 +205,7 @@ def resume(
         summary = read_optimization(workspace, run)
         for note in changed_settings(summary, environment):
             say(f"note: {note}", to_stderr=True)
-        # Through batches and files a run is resumed many times, and what it printed is not printed again.
-        replayed: list[str] = []
-        if any(via != "live" for _, via in summary.config.model_access) and not summary.finished:
-            replayed = [event.kind for event in summary.events if event.kind in KINDS]
-
-        def on_event(event: RunEvent) -> None:
-            if replayed:
-                replayed.pop()
-            elif not as_json:
-                say_event(event)
-
+        on_event = say_nothing if as_json else say_event
         result = resume_run(workspace, run, environment, budget=budget, watch=watch, on_event=on_event)
     finish(result, workspace.place, as_json=as_json)
 
@@ -246,5 +234,7 @@ def edit(run: str, file: Path, comment: str, origins: tuple[str, ...], workspace
     with progress_on_stderr(quiet=as_json) as watch:
         environment = asking_environment(workspace.root, origins=origins)
         shown = say_nothing if as_json else say_event
-        result = try_edit(workspace, run, criteria, environment, comment=comment, watch=watch, on_event=shown)
+        result = try_edit(
+            workspace, run, criteria, environment, comment=comment, watch=watch, on_event=shown, tell=tell
+        )
     finish(result, workspace.place, as_json=as_json)

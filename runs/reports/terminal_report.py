@@ -163,6 +163,9 @@ def _started(event: Started) -> None:
 def _split(event: RowsSplit) -> None:
     parts = ", ".join(f"{name} {event.rows[name]}" for name in PARTS)
     say(f"\nSplit: {parts} rows (holdout and final are sealed)")
+    if event.next_look and event.next_look["number"] > 1:
+        number_, alpha = event.next_look["number"], event.next_look["alpha"]
+        say(f"  the gate would be look {number_} at these rows (alpha {alpha:.4f}): earlier looks were spent on them")
     for note in event.notes:
         say(f"  {inline(note)}")
 

@@ -176,6 +176,8 @@ class AppState:
         return [self._record(run_id, state, updated) for run_id, state, updated in found]
 
     def _record(self, run_id: str, state: str, updated: str) -> RunRecord:
+        if state == "running":  # a process that is killed leaves this behind
+            return without_row_ids(get_run(self.workspace.database, run_id))
         # Some configurations are long: they are read once, and not for every page.
         return self._records.get(
             (run_id, state, updated), lambda: without_row_ids(get_run(self.workspace.database, run_id))

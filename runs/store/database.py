@@ -83,6 +83,10 @@ class Database(ABC):
         """
 
     @abstractmethod
+    def is_at_work(self, run_id: str, by: Holder) -> bool:
+        """Whether the process that last sat over a run still does; one that was killed does not."""
+
+    @abstractmethod
     def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:  # Any: SQL values
         """Return the rows of one SELECT.
 

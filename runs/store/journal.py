@@ -57,6 +57,7 @@ def create_run(database: Database, kind: str, config: Mapping[str, Any]) -> str:
     run_id = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
     at = now()
     values = (run_id, kind, "running", content, at, at, os.getpid(), socket.gethostname())
+    database.claim(run_id)  # what nobody has claimed is not running
     database.submit(lambda connection: connection.execute(_CREATE, values) and None).result()
     return run_id
 
@@ -93,7 +94,7 @@ def get_run(database: Database, run_id: str) -> RunRecord:
     rows = database.read(f"{_SELECT} WHERE run_id = ?", (run_id,))
     if not rows:
         raise _unknown(run_id)
-    return _run(rows[0])
+    return _run(database, rows[0])
 
 
 def find_run(database: Database, name: str, *, kind: str | None = None) -> str:
@@ -142,7 +143,7 @@ def list_runs(database: Database, *kinds: str, events: Collection[str] = ()) -> 
         its = f"event.run_id = run.run_id AND event.kind IN ({', '.join('?' * len(events))})"
         wanted.append(f"EXISTS (SELECT 1 FROM event WHERE {its})")  # noqa: S608 - question marks only
     where = f" WHERE {' AND '.join(wanted)}" if wanted else ""
-    return tuple(_run(row) for row in database.read(f"{_SELECT}{where} ORDER BY seq", (*kinds, *events)))
+    return tuple(_run(database, row) for row in database.read(f"{_SELECT}{where} ORDER BY seq", (*kinds, *events)))
 
 
 @contextmanager
@@ -240,8 +241,11 @@ def _link(head: bytes, seq: int, kind: str, content: str, created: str) -> bytes
     return hashlib.blake2b(head + body, digest_size=32).digest()
 
 
-def _run(row: tuple[Any, ...]) -> RunRecord:  # Any: SQL values
+def _run(database: Database, row: tuple[Any, ...]) -> RunRecord:  # Any: SQL values
     run_id, kind, state, config, created, updated, pid, host = row
+    # A process that was killed could not say that it stopped.
+    if state == "running" and not database.is_at_work(run_id, Holder(pid=pid, host=host)):
+        state = "stopped"
     return RunRecord(
         run_id=run_id,
         kind=kind,

@@ -83,6 +83,22 @@ class WriterLock:
                     os.close(self._descriptor)
                 self._descriptor = None
 
+    def holder(self) -> Holder | None:
+        """Return who holds the lock now; None where nobody does. The file's text alone may be of a dead process."""
+        if self._descriptor is not None:
+            return Holder(pid=os.getpid(), host=socket.gethostname())
+        try:
+            descriptor = os.open(self._path, os.O_RDWR)
+        except OSError:
+            return None
+        try:
+            _try_lock(descriptor)
+        except OSError:
+            return self._holder()
+        finally:
+            os.close(descriptor)
+        return None
+
     def _open(self) -> int:
         try:
             return os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
@@ -131,3 +147,7 @@ class LentLock:
 
     def release(self) -> None:
         """Do nothing: who holds it releases it."""
+
+    def holder(self) -> Holder | None:
+        """Return no process that is known: it is held, and that is all that is known."""
+        return Holder(pid=None, host="")

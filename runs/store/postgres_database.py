@@ -112,6 +112,11 @@ class PostgresDatabase(Database):
                     told = True
                 time.sleep(_POLL)
 
+    def is_at_work(self, run_id: str, by: Holder) -> bool:
+        """See `Database.is_at_work`: the server keeps a claim as long as the connection lives."""
+        term, values = lock_of(f"claim {run_id}")
+        return run_id in self._claimed or bool(self.read(_HOLDER.format(number=term), values))
+
     def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:  # Any: SQL values
         """See `Database.read`."""
         while True:

@@ -12,9 +12,7 @@ from ...optimize import parse_loss
 from ...optimize.options import Kind, Option, option_fields, shares_text, spelling
 from ..config.options import OptimizeOptions
 from .run_config import RunConfig
-
-_LEFT_OUT = ("concurrency", "engine", "workers", "scheduler")
-"""Options that change how fast a run is, not what it finds."""
+from .run_identity import PACE
 
 
 def command_of(config: RunConfig) -> str:
@@ -43,7 +41,7 @@ def _chosen(config: RunConfig) -> Iterator[tuple[Field[Any], Option, Any]]:  # A
     for field, option in option_fields(OptimizeOptions):
         value = getattr(config, field.name)
         default = {} if field.default_factory is not MISSING else field.default
-        if value != default and field.name not in _LEFT_OUT:
+        if value != default and field.name not in PACE:
             yield field, option, value
 
 

@@ -63,6 +63,8 @@ class RunConfig(OptimizeOptions):
     """Predicates of the slices that were saved when the run started; a loss may name them."""
     model_settings: Mapping[str, Mapping[str, Any]] | None = None  # Any: JSON
     """By model: its settings that may change an answer. The run keeps them, whatever the files say later."""
+    identity: str = ""
+    """By which the same command finds the run again, see `identify`; empty in runs of earlier versions."""
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> RunConfig:  # Any: JSON

@@ -84,6 +84,11 @@ class SqliteDatabase(Database):
         """See `Database.claim`."""
         self._lock.acquire(on_busy=self._on_busy)
 
+    def is_at_work(self, run_id: str, by: Holder) -> bool:
+        """See `Database.is_at_work`: whoever writes holds the lock."""
+        holder = self._lock.holder()
+        return holder is not None and (holder.pid is None or holder == by)
+
     def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:  # Any: SQL values
         """Return the rows of one SELECT, on a connection of the calling thread's own.
 

@@ -158,7 +158,7 @@ def test_of_the_archive_the_largest_promise_is_judged_further_not_the_least_loss
             ledger=MemoryLedger(),
             run_id="r",
         )
-        parts = split_rows(data, services, settings)
+        parts = split_rows(PROMPT, data, services, settings)
         goal = Goal(
             objective=GUARDED,
             target=Target(predicate=None, why="all of them"),

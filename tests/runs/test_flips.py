@@ -63,7 +63,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
 def run(place: Workspace) -> RunResult:
     """A run that found a prompt."""
     result = start(place)
-    assert result.outcome.after is not None
+    assert result.run.after is not None
     return result
 
 

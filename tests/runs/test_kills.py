@@ -92,7 +92,7 @@ RUNS = "SELECT count(*) FROM run"
 def test_a_command_that_is_killed_again_and_again_ends_as_an_undisturbed_one(
     commands: ForkServer, rows: Path, tmp_path: Path, nightly: bool, measured: Callable[[str], None]
 ) -> None:
-    """SIGKILL of `optimize` and of every `runs resume`: the same events at the end; no finished call is asked again."""
+    """SIGKILL of `optimize`, given again and again: the same events at the end; no finished call is asked again."""
     calm = folder_in(tmp_path, "calm")
     walk = ("optimize", "groundedness", str(rows), *OPTIMIZE)
     commands.start(calm, *walk)
@@ -104,13 +104,13 @@ def test_a_command_that_is_killed_again_and_again_ends_as_an_undisturbed_one(
         rough = folder_in(tmp_path, f"rough{runs}")
         reading, here, aim = Reading(rough), 0, dice.randrange(total // 3)
         while aim < total:
-            commands.start(rough, *(("runs", "resume", "latest", *HERE) if reading.count(RUNS) else walk))
+            commands.start(rough, *walk)
             if not kill_at(commands, lambda: reading.count(PROGRESS) >= aim, dice.uniform(0, 0.02)):  # noqa: B023
                 break
             here += 1
             aim = reading.count(PROGRESS) + dice.randrange(1, total // 4)
         if reading.count("SELECT count(*) FROM run WHERE state != 'done'"):
-            commands.start(rough, "runs", "resume", "latest", *HERE)
+            commands.start(rough, *walk)
             commands.finish(*ENDS)
         with Workspace(rough) as place:
             (run,) = list_runs(place.database)
@@ -120,8 +120,8 @@ def test_a_command_that_is_killed_again_and_again_ends_as_an_undisturbed_one(
         same += events_of(rough, run.run_id) == expected
         assert summary.in_doubt <= here * EMBEDDED
     measured(
-        f"{kills} kills -9 of {runs} `optimize` and their `runs resume`: {same} of {runs} end with all {len(expected)} "
-        f"events of an undisturbed one; {repeated} calls repeated"
+        f"{kills} kills -9 of {runs} `optimize`, each given again until it ended: {same} of {runs} end with all "
+        f"{len(expected)} events of an undisturbed one; {repeated} calls repeated"
     )
     assert (same, repeated) == (runs, 0)
 

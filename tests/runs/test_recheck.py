@@ -64,8 +64,7 @@ def accepted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunResult]
     )
     with Workspace(folder / "work") as place:
         result = start_run(place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
-        assert result.outcome.decision is not None
-        assert result.outcome.decision.accepted
+        assert result.run.decided.accepted
         record_review(place, result.run_id, accept=True, who="test", comment="")
     return folder / "work", result
 
@@ -83,15 +82,15 @@ def test_the_last_accept_is_made_again_on_another_model(accepted: tuple[Path, Ru
         prompt = place.registry.get("groundedness")
         assert verification(place, prompt, model="other")["verified"] is False
         found = recheck(place, prompt, asking(f"other@{url}"))
-        decision, first = found.answer.decision, result.outcome.decision
+        decision, first = found.answer.decision, result.run.decided.evidence
         assert first is not None
         assert first.target is not None
         assert decision.evidence is not None
         assert (decision.evidence.look, decision.evidence.alpha) == (1, alpha_of_look(1))
         target = decision.evidence.target
         assert target is not None
-        assert target["before"] == pytest.approx(first.target.before)
-        assert target["after"] == pytest.approx(first.target.after)
+        assert target["before"] == pytest.approx(first.target["before"])
+        assert target["after"] == pytest.approx(first.target["after"])
         assert (found.answer.model, found.answer.simulated, found.answer.rechecks) == (
             "other",
             True,

@@ -57,9 +57,9 @@ def config(rows: Path, **changes: Any) -> RunConfig:
     return RunConfig(**{**plain, **changes})
 
 
-def start(place: Workspace, chosen: RunConfig) -> RunResult:
+def start(place: Workspace, chosen: RunConfig, *, new: bool = False) -> RunResult:
     """Start a run and watch nothing."""
-    return start_run(place, chosen, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+    return start_run(place, chosen, Environment(), new=new, watch=lambda *_: None, on_event=lambda *_: None)
 
 
 def lasting(result: RunResult) -> list[tuple[str, Mapping[str, Any]]]:
@@ -95,10 +95,10 @@ def test_a_walk_writes_its_steps_in_order_and_resuming_it_asks_nothing(place: Wo
 
 def test_another_run_in_the_workspace_pays_for_nothing_it_already_knows(place: Workspace, rows: Path) -> None:
     """Recorded replies are shared; the second run spends its own look at the holdout."""
-    first, second = start(place, config(rows)), start(place, config(rows))
+    first, second = start(place, config(rows)), start(place, config(rows), new=True)
     assert sum(stats.calls for stats in second.stats) == 0
     looks = [next(e.payload for e in r.run.events if e.kind == "decision").get("look") for r in (first, second)]
-    if looks[0] is not None and not first.outcome.decision.accepted:  # type: ignore[union-attr]
+    if looks[0] is not None and not first.run.decided.accepted:
         assert looks == [1, 2]
 
 
@@ -321,7 +321,7 @@ def test_every_opening_of_sealed_rows_stands_in_the_ledger(place: Workspace, row
     assert target["difference"] == pytest.approx(target["after"] - target["before"])
     assert target["low"] <= target["difference"] <= target["high"]
     idle = start(place, config(rows, steps=0))
-    assert idle.outcome.after is None
+    assert idle.run.after is None
     everything = idle.to_json()["everything"]
     assert everything["final_opened"] == 0
     assert everything["before"]["pooled"]["n"] == idle.to_json()["benchmark"]["n"]

@@ -123,6 +123,7 @@ def test_every_other_setting_comes_back(tmp_path: Path, monkeypatch: pytest.Monk
         "data",
         "data_hash",
         "engine",
+        "identity",
         "model_settings",
         "objective",
         "prompt",

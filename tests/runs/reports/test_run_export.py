@@ -67,8 +67,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
     )
     with Workspace(root / "work") as place:
         run = start_run(place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
-        assert run.outcome.decision is not None
-        assert run.outcome.decision.accepted
+        assert run.run.decided.accepted
         record_review(place, run.run_id, accept=True, who="Ann <ann@example.org>", comment=COMMENT)
         export_run(place, run.run_id, root / "out", formats=tuple(FORMATS))
         data = load_dataset(rows, inputs=PROMPT.inputs, scale=PROMPT.scale)
