@@ -51,10 +51,10 @@ class KeptRule:
         if self.rule.calibration is not None and confidence != self.confidence:
             yield f"the calibration {self.rule.version} is of {self.confidence} confidences, these are {confidence}"
 
-    def to_yaml(self) -> str:
-        """Write the rule as YAML; numbers keep every digit."""
-        name, _, version = self.judge.partition("@")
-        fitted_on = {
+    @property
+    def fitted_on(self) -> dict[str, Any]:  # Any: JSON
+        """What it was fitted on, as its file and exports say it."""
+        return {
             "dataset": self.dataset,
             "hash": self.dataset_hash,
             "rows": self.rows,
@@ -63,13 +63,17 @@ class KeptRule:
             "metric": self.metric,
             "simulated": self.simulated,
         }
+
+    def to_yaml(self) -> str:
+        """Write the rule as YAML; numbers keep every digit."""
+        name, _, version = self.judge.partition("@")
         body: dict[str, Any] = {"format": 1, "judge": name, "prompt": version}  # Any: YAML nodes
         body |= {"rule": self.rule.version, "asked_at": self.asked_at, "threshold": self.rule.threshold}
         if self.rule.calibration is not None:
             body["calibration"] = self.rule.calibration.to_json()
         # As in prompt files: plain YAML drops some line breaks that a model's name may hold.
         return yaml.dump(
-            body | {"fitted_on": fitted_on},
+            body | {"fitted_on": self.fitted_on},
             Dumper=TextDumper,
             sort_keys=False,
             allow_unicode=True,

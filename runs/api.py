@@ -466,13 +466,12 @@ def export(
         workspace: The folder of the workspace.
     """
     from .actions.export import export_context
-    from .exports import TARGETS, write_export
+    from .exports import named_target, write_export
 
-    if to not in TARGETS:
-        raise InputError(f"there is no export target {to!r}", hint=f"there are {', '.join(sorted(TARGETS))}")
+    target = named_target(to)
     with _open(workspace) as opened:
         context = export_context(opened, _prompt(opened, judge))
-    write_export(context, TARGETS[to], Path(out), force=force)
+    write_export(context, target, Path(out), force=force)
     return Path(out)
 
 

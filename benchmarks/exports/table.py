@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,8 +21,6 @@ KEPT = 12
 
 FROM_0_TO_1 = ("braintrust", "deepeval", "opik", "promptfoo", "trulens")
 """Tools whose scores run from 0 to 1; labels stand for themselves in them. Elsewhere the score is the grade."""
-SAME_AS_NOTHING: dict[str, Any] = {"stream": False, "n": 1, "stop": None, "tools": None}
-"""What a client may write out although it is what the protocol supposes."""
 
 
 @dataclass
@@ -107,7 +105,7 @@ def compare(
             tally.add("messages", f"{name}: nothing was asked ({answer['outcomes'][case].get('said')})")
         for body in theirs.get(case, ()):
             _compare_messages(tally, name, ours[case][0]["messages"], body["messages"], declared)
-            _compare_request(tally, ours[case][0], body, manifest.get("leaves_out") or ())
+            _compare_request(tally, ours[case][0], body, manifest)
     for name, said, outcome in zip(names, _said(len(rows), replies), answer["outcomes"], strict=True):
         _compare_outcome(tally, tried, manifest["target"], name, said, outcome, declared)
     for problem in answer.get("problems", ()):
@@ -152,23 +150,25 @@ def _around(expected: str, found: str) -> str:
 
 
 def _compare_request(
-    tally: Tally, ours: Mapping[str, Any], theirs: Mapping[str, Any], left_out: Collection[str]
+    tally: Tally, ours: Mapping[str, Any], theirs: Mapping[str, Any], manifest: Mapping[str, Any]
 ) -> None:
     """Compare each part of a request besides the messages, the model among them."""
+    left_out, also_sent = manifest.get("leaves_out") or (), manifest.get("also_sends") or ()
     wanted = {name: value for name, value in ours.items() if name != "messages"}
     told = {name: value for name, value in theirs.items() if name != "messages"}
     if "max_tokens" in wanted and "max_completion_tokens" in told:  # the protocol's newer name
-        told["max_tokens"] = told.pop("max_completion_tokens")
+        limit = told.pop("max_completion_tokens")
+        problem = "" if limit == wanted.pop("max_tokens") else f"max_completion_tokens is {limit}"
+        tally.add("request", problem or "another name", not problem and "max_completion_tokens" in also_sent)
     for name in wanted.keys() | told.keys():
-        problem = ""
+        problem, declared = "", name in left_out and name not in told
         if name not in told:
             problem = f"{name} is not sent"
         elif name not in wanted:
-            same = name in SAME_AS_NOTHING and told[name] == SAME_AS_NOTHING[name]
-            problem = "" if same else f"{name} is sent as {told[name]!r:.80}"
+            problem, declared = f"{name} is sent as {told[name]!r:.80}", name in also_sent and told[name] is False
         elif told[name] != wanted[name]:
             problem = f"{name} is {told[name]!r:.80}, not {wanted[name]!r:.80}"
-        tally.add("request", problem, declared=name in left_out and name not in told)
+        tally.add("request", problem, declared)
 
 
 def _compare_outcome(

@@ -49,6 +49,7 @@ def export_context(workspace: Workspace, prompt: JudgePrompt) -> ExportContext:
     """Return what an export of a judge is written from."""
     origin = {**provenance(workspace, prompt), "verification": verification(workspace, prompt)}
     kept = workspace.registry.kept_rule(prompt)
+    origin["rule_fitted_on"] = kept.fitted_on if kept else None
     rule, asked = kept.rule if kept else prompt.rule, _request_of(workspace, origin["run"], prompt)
     return ExportContext(prompt=prompt, rule=rule, provenance=origin, asked=asked)
 

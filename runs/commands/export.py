@@ -12,7 +12,7 @@ import click
 from ...judges import InputError
 from ..actions.export import CONFIGURED, MOST_ROWS, export_context, hand_over, read_inputs, tool_entry
 from ..config.environment import read_environment
-from ..exports import TARGETS, Verification, build_manifest, read_export, verify_export
+from ..exports import GONE, TARGETS, Verification, build_manifest, read_export, verify_export
 from ..store.workspace import Workspace
 from ..terminal import inline, say, say_json
 from .help import Group
@@ -29,6 +29,18 @@ class _WriteUnlessNamed(Group):
         return super().resolve_command(ctx, args if args[0] in self.commands else ["judge", *args])
 
 
+class _TargetName(click.Choice[str]):
+    """A target's name; of one that is gone it says where its users go."""
+
+    def __init__(self) -> None:
+        super().__init__(sorted(TARGETS))
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value in GONE:
+            raise InputError(GONE[value])
+        return super().convert(value, param, ctx)
+
+
 @click.group(
     cls=_WriteUnlessNamed,
     context_settings={"ignore_unknown_options": True},
@@ -40,7 +52,7 @@ def export() -> None:
 
 @export.command(epilog="Example:  judgewright export groundedness --to messages --out groundedness.json")
 @click.argument("judge")
-@click.option("--to", "target", type=click.Choice(sorted(TARGETS)), required=True, help="The tool or format.")
+@click.option("--to", "target", type=_TargetName(), required=True, help="The tool or format.")
 @click.option(
     "--out",
     type=OutFile(makes_folder=True, may_be_folder=True),
@@ -119,7 +131,7 @@ def _say_written(body: Mapping[str, object], out: Path | None) -> None:
     judge, differences = body["judge"], body["declared_differences"]
     assert isinstance(judge, dict)
     assert isinstance(differences, list)
-    tag = " (gated on a simulated model)" if body["simulated"] else ""
+    tag = " (simulated)" if body["simulated"] else ""
     place = f" written to {out}," if out else ""
     say(f"{judge['name']}@{judge['version']}{tag}{place} for {body['tool']}")
     for difference in differences:
@@ -146,7 +158,7 @@ def _say_verified(report: Verification) -> None:
 
 @export.command(epilog="Example:  judgewright export verify handover --with .venvs/mlflow/bin/python")
 @click.argument("path", type=click.Path(path_type=Path, exists=True))
-@click.option("--to", "target", type=click.Choice(sorted(TARGETS)), help="The tool it was written for, to make sure.")
+@click.option("--to", "target", type=_TargetName(), help="The tool it was written for, to make sure.")
 @click.option(
     "--with", "interpreter", help="The Python, or node, that has the tool [default: that of tools.yaml, or this one]."
 )

@@ -6,9 +6,10 @@ from .langchain import chat_prompt
 from .manifest import MANIFEST_NAME, Export, build_manifest, read_export, text_digest
 from .mlflow import REGISTRY
 from .push import push_export
+from .readme import README_NAME
 from .source_text import literal
 from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target, request_settings
-from .targets import TARGETS
+from .targets import GONE, TARGETS, named_target
 from .template_parts import Field, TemplateMessage, TemplatePart, fill, join_literals, template_messages
 from .template_syntaxes import double_brace, f_string, jinja
 from .tool_scripts import SHARED_NAME, ToolScriptFailed, run_tool_script
@@ -16,7 +17,9 @@ from .verify import Verification, verify_export
 from .write_files import Destination, put_files, write_export
 
 __all__ = [
+    "GONE",
     "MANIFEST_NAME",
+    "README_NAME",
     "REGISTRY",
     "RESERVED",
     "SHARED_NAME",
@@ -44,6 +47,7 @@ __all__ = [
     "literal",
     "messages_part",
     "module_differences",
+    "named_target",
     "pack_export",
     "places_of",
     "push_export",

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...judges import InputError
-from .manifest import MANIFEST_NAME, build_manifest
+from .manifest import MANIFEST_NAME
 from .source_text import json_text
 from .target import ExportContext, Target
-from .write_files import make_files
+from .write_files import folder_files, make_files
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
 _EARLIEST = (1980, 1, 1, 0, 0, 0)
@@ -51,8 +51,8 @@ def pack_export(context: ExportContext, target: Target) -> PackedExport:
         InputError: A file has a name that is not plain everywhere.
     """
     context, exported = make_files(context, target)
-    body = build_manifest(context, target, exported)
-    files = {**exported.files, MANIFEST_NAME: json_text(body)}
+    files, body = folder_files(context, target, exported)
+    files[MANIFEST_NAME] = json_text(body)
     for name in files:
         if not _PLAIN.fullmatch(name):
             raise InputError(f"{name!r} is no name for a file of an archive")

@@ -112,5 +112,5 @@ TARGET = Target(
     tool="Azure AI Evaluation 1.18",
     write=write,
     check="azure.py",
-    requires=("azure-ai-evaluation==1.18.10", "openai>=1.100,<4"),
+    requires=("azure-ai-evaluation>=1.18,<1.19", "openai>=2.20,<4"),
 )

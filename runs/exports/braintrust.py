@@ -127,5 +127,5 @@ TARGET = Target(
     tool="Braintrust 0.47",
     write=write,
     check="braintrust.py",
-    requires=("braintrust==0.47.0", "autoevals==0.4.1", "openai>=1.100,<4"),
+    requires=("braintrust>=0.46,<0.49", "autoevals>=0.4,<0.5", "openai>=2.20,<4"),
 )

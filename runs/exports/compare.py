@@ -8,17 +8,14 @@ from typing import Any, cast
 
 import orjson
 
-from ...judges import CRITERIA_PLACE, JudgePrompt, JudgeSettings, Row, Verdict, judge_request, read_reply
+from ...judges import JudgePrompt, JudgeSettings, Row, Verdict, judge_request, read_reply
 from ...judges.models.wire import read_completion
 from .manifest import Export
 from .reply_forms import FormOfReply
-from .target import ExportContext, ScoreMap
+from .target import SAME_LIMIT, ExportContext, ScoreMap
 from .template_parts import fill, template_messages
 
 TOLERANCE = 1e-6
-_SAME_LIMIT = "max_completion_tokens"
-"""The newer name of `max_tokens`, which some clients send in its place."""
-_OF_NO_EFFECT: Mapping[str, object] = {"stream": False, "n": 1, "stop": None, "tools": None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,8 +97,9 @@ def compare_settings(export: Export, sent: Mapping[str, Any], *, model: str) -> 
     if wanted is None:
         return []
     told = {name: value for name, value in sent.items() if name not in ("messages", "model")}
-    if "max_tokens" in wanted and _SAME_LIMIT in told and "max_tokens" not in told:
-        told["max_tokens"] = told.pop(_SAME_LIMIT)
+    also: set[str] = set(export.body.get("also_sends") or ())
+    if "max_tokens" in wanted and SAME_LIMIT in also and SAME_LIMIT in told and "max_tokens" not in told:
+        told["max_tokens"] = told.pop(SAME_LIMIT)
     left_out: set[str] = set(export.body.get("leaves_out") or ())
     problems: list[str] = []
     if sent.get("model") != model:
@@ -115,7 +113,7 @@ def compare_settings(export: Export, sent: Mapping[str, Any], *, model: str) -> 
         elif told[name] != value:
             problems.append(f"{name} is {_short(told[name])}, not {_short(value)}")
     for name, value in told.items():
-        if name not in wanted and not (name in _OF_NO_EFFECT and value == _OF_NO_EFFECT[name]):
+        if name not in wanted and not (name in also and value is False):
             problems.append(f"{name} is sent as {_short(value)}, and is no part of the request")
     return problems
 
@@ -127,8 +125,6 @@ def _short(value: object) -> str:
 def compare_messages(export: Export, inputs: Mapping[str, str], sent: Sequence[Mapping[str, str]]) -> str:
     """Say where the messages of one row first differ from ours; empty where they are equal."""
     judge = export.judge
-    if not export.body["exact"]:
-        return _missing_text(export, judge, inputs, sent)
     if export.body["own_fences"]:
         messages = judge.messages(Row(id="", inputs=inputs))
         return first_difference([{"role": m.role, "content": m.content} for m in messages], sent)
@@ -154,20 +150,3 @@ def _text(content: Any) -> str:  # Any: JSON
     if not isinstance(content, list):
         return str(content)
     return "".join(str(part.get("text", "")) for part in cast("list[dict[str, Any]]", content))
-
-
-def _missing_text(
-    export: Export, judge: JudgePrompt, inputs: Mapping[str, str], sent: Sequence[Mapping[str, str]]
-) -> str:
-    """Say what of the judge does not stand in what the tool sends."""
-    sent_text = "\n".join(_text(message.get("content")) for message in sent)
-    texts = export.body["carries"]
-    if texts is None:
-        texts = [*(text.strip() for text in judge.system.split(CRITERIA_PLACE)), judge.criteria.strip()]
-    for text in texts:
-        if text not in sent_text:
-            return f"the judge's text {text[:60]!r} does not arrive unaltered"
-    for name in judge.inputs:
-        if inputs[name] not in sent_text:
-            return f"the row's {name} {inputs[name][:60]!r} does not arrive unaltered"
-    return ""

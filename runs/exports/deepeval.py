@@ -152,5 +152,5 @@ TARGET = Target(
     tool="DeepEval 4.3",
     write=write,
     check="deepeval.py",
-    requires=("deepeval==4.3.1",),
+    requires=("deepeval>=4.2,<4.4",),
 )

@@ -12,7 +12,7 @@ from typing import Any
 from ...judges import Example, JudgePrompt, OutputScale
 from .judge_module import example_row, fill_module, module_differences, stem
 from .source_text import json_literal, json_text, literal, text_literal
-from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
+from .target import SAME_LIMIT, ExportContext, ExportedFiles, Refused, ScoreMap, Target
 
 STATE = "state.json"
 REPLY_FIELD = "judgewright_reply"
@@ -126,7 +126,7 @@ def load(bundle, lm=None):
 
     Args:
         bundle: The folder with $state.
-        lm: The model, such as dspy.LM("openai/gpt-4o", api_base=URL); the configured one unless given.
+        lm: The model, such as dspy.LM("openai/your-model", api_base=URL); the configured one unless given.
 
     Raises:
         ValueError: The saved fields are not the signature's, in its order. DSPy itself goes by position and checks
@@ -180,6 +180,7 @@ def write(context: ExportContext) -> ExportedFiles:
     return ExportedFiles(
         files={f"{module}.py": _module(context), STATE: _state(prompt)},
         own_fences=True,
+        also_sends=(SAME_LIMIT,),
         differences=(
             f"{STATE} and JudgeSignature can be used with DSPy's own adapters too; they write headers and an answer "
             "format of their own around the judge's system message, which is then another judge.",
@@ -305,4 +306,4 @@ def _prefix(name: str) -> str:
     return name.replace("_", " ").title() + ":"
 
 
-TARGET = Target(name="dspy", tool="DSPy 3.4", write=write, check="dspy.py")
+TARGET = Target(name="dspy", tool="DSPy 3.4", write=write, check="dspy.py", bundled=("dspy>=3.4,<3.5",))

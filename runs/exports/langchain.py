@@ -7,7 +7,7 @@ from typing import Any
 
 from .judge_module import example_row, fill_module, module_differences, stem
 from .source_text import json_literal, json_text, literal
-from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
+from .target import SAME_LIMIT, ExportContext, ExportedFiles, Refused, ScoreMap, Target
 from .template_parts import Field, TemplateMessage, template_messages
 from .template_syntaxes import f_string
 
@@ -111,6 +111,7 @@ def write(context: ExportContext) -> ExportedFiles:
     )
     return ExportedFiles(
         files={f"{module}.py": text, file: chat_prompt(template_messages(prompt))},
+        also_sends=(SAME_LIMIT, "stream"),
         differences=module_differences(context),
         scores=ScoreMap.of_grades(context, "The score is the judge's own grade."),
         usage=(
@@ -153,6 +154,6 @@ TARGET = Target(
     tool="LangChain 1.7 and LangSmith",
     write=write,
     check="langchain.py",
-    requires=("langchain-core>=1.0,<2", "langsmith>=0.4", "langchain-openai>=1.0,<2"),
+    requires=("langchain-core>=1.6,<2", "langsmith>=0.13,<0.16", "langchain-openai>=1.5,<2"),
     push="from langsmith import Client\nfrom STEM_langchain import push\nprint(push(client=Client(api_url=uri)))",
 )

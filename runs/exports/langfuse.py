@@ -170,6 +170,6 @@ TARGET = Target(
     tool="Langfuse 5.0",
     write=write,
     check="langfuse.py",
-    requires=("langfuse>=5.0.4,<6", "openai==3.52.0"),
+    requires=("langfuse>=5,<6", "openai>=2.20,<4"),
     push=_PUSH,
 )

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from ...judges import DecisionRule, InputError, JudgePrompt, load_prompt
-from .target import LOW_IS_GOOD, ExportContext, ExportedFiles, Target
+from .target import ALSO_SENT, LOW_IS_GOOD, ExportContext, ExportedFiles, Target
 from .template_parts import FENCE_DIFFERENCE
 
 SCHEMA = 1
@@ -45,7 +45,7 @@ class Export:
 def build_manifest(context: ExportContext, target: Target, exported: ExportedFiles) -> dict[str, Any]:  # Any: JSON
     """Return the manifest of exported files as JSON."""
     prompt, rule = context.prompt, context.rule
-    differences = list(exported.differences)
+    differences = [*exported.differences, *(ALSO_SENT[name] for name in exported.also_sends)]
     if not exported.own_fences:
         differences.append(FENCE_DIFFERENCE)
     if prompt.scale.low_is_good:
@@ -67,13 +67,12 @@ def build_manifest(context: ExportContext, target: Target, exported: ExportedFil
         "provenance": dict(context.provenance),
         "request": context.request,
         "leaves_out": list(exported.leaves_out),
+        "also_sends": list(exported.also_sends),
         "unread": list(exported.unread),
         "scores": None if exported.scores is None else asdict(exported.scores),
-        "exact": exported.exact,
         "own_fences": exported.own_fences,
-        "carries": None if exported.carries is None else list(exported.carries),
         "declared_differences": differences,
-        "requires": list(target.requires),
+        "requires": [*target.requires, *target.bundled],
         "files": {name: text_digest(text) for name, text in exported.files.items()},
         "usage": exported.usage,
     }

@@ -53,7 +53,7 @@ def make_scorer(model, *, base_url=None, parameters=None):
     """Return the judge as a scorer for `mlflow.genai.evaluate`.
 
     Args:
-        model: As MLflow names it, such as openai:/gpt-4o; its key is in the environment.
+        model: As MLflow names it, such as openai:/your-model; its key is in the environment.
         base_url: The whole address of the chat endpoint, https://host/v1/chat/completions; the provider's unless given.
         parameters: What the request says otherwise than REQUEST; None leaves a part of it out.
     """
@@ -249,6 +249,6 @@ TARGET = Target(
     tool="MLflow 3.17",
     write=write,
     check="mlflow.py",
-    requires=("mlflow==3.17.2",),
+    requires=("mlflow>=3.16,<3.18",),
     push=_PUSH,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from string import Template
 
 from .judge_module import example_row, fill_module, module_differences, stem
-from .target import ExportContext, ExportedFiles, Refused, ScoreMap, Target
+from .target import SAME_LIMIT, ExportContext, ExportedFiles, Refused, ScoreMap, Target
 
 _RESERVED = (
     "attachments",
@@ -102,6 +102,7 @@ def write(context: ExportContext) -> ExportedFiles:
     return ExportedFiles(
         files={f"{name}.py": text},
         own_fences=True,
+        also_sends=(SAME_LIMIT, "stream"),
         differences=module_differences(context),
         scores=ScoreMap.of_grades(context, "The score is the judge's own grade."),
         usage=(
@@ -113,5 +114,5 @@ def write(context: ExportContext) -> ExportedFiles:
 
 
 TARGET = Target(
-    name="openevals", tool="openevals 0.2", write=write, check="openevals.py", requires=("openevals>=0.2.2,<0.3",)
+    name="openevals", tool="openevals 0.2", write=write, check="openevals.py", requires=("openevals>=0.2,<0.3",)
 )

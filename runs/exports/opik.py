@@ -151,6 +151,6 @@ TARGET = Target(
     tool="Opik 2.2",
     write=write,
     check="opik.py",
-    requires=("opik==2.2.122",),
+    requires=("opik>=2.2.100,<2.3",),
     push="import opik\nfrom STEM_opik import push\nprint(push(opik.Opik(host=uri)).commit)",
 )

@@ -157,5 +157,5 @@ TARGET = Target(
         "from phoenix.client import Client\nfrom STEM_phoenix import push\n"
         "stored = push(client=Client(base_url=uri))\nprint(stored.id)"
     ),
-    requires=("arize-phoenix-evals==3.9.4", "arize-phoenix-client==3.5.0", "openai==3.52.0"),
+    requires=("arize-phoenix-evals>=3.8,<4", "arize-phoenix-client>=3.4,<4", "openai>=2.20,<4"),
 )

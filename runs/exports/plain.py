@@ -104,9 +104,7 @@ def _markdown(context: ExportContext) -> ExportedFiles:
         at = f"at {context.rule.threshold:g}"
     sections.append(f"## Decision\n\nPositive {at} or above on the scale `{scale}`.")
     name = _name(context, "md")
-    return ExportedFiles(
-        files={name: "\n\n".join(sections) + "\n"}, exact=False, carries=(), calibrated=False, usage=f"less {name}"
-    )
+    return ExportedFiles(files={name: "\n\n".join(sections) + "\n"}, calibrated=False, usage=f"less {name}")
 
 
 def _name(context: ExportContext, suffix: str) -> str:
@@ -123,6 +121,6 @@ PLAIN = (
     Target(name="yaml", tool="Judgewright", write=_yaml, check="plain.py"),
     Target(name="json", tool="any chat client", write=_json, check="plain.py"),
     Target(name="messages", tool="any chat client", write=_messages, check="plain.py"),
-    Target(name="jinja", tool="Jinja2", write=_jinja, check="plain.py"),
+    Target(name="jinja", tool="Jinja2", write=_jinja, check="plain.py", bundled=("jinja2>=3.1,<4",)),
     Target(name="markdown", tool="people", write=_markdown),
 )

@@ -129,6 +129,6 @@ TARGET = Target(
     tool="promptfoo 0.123",
     write=write,
     check="promptfoo.mjs",
-    requires=("promptfoo@0.123.1", "node@22", "@libsql/linux-x64-gnu@0.5.29"),
+    requires=("promptfoo@0.122 - 0.123", "node@22", "@libsql/linux-x64-gnu@0.5.29"),
     runtime="node",
 )

@@ -55,4 +55,4 @@ def write(context: ExportContext) -> ExportedFiles:
     )
 
 
-TARGET = Target(name="python", tool="Python", write=write, check="plain.py")
+TARGET = Target(name="python", tool="Python", write=write, check="plain.py", bundled=("openai>=2.20,<4",))

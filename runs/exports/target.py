@@ -15,6 +15,14 @@ LOW_IS_GOOD = "The judge's own number is good where it is low: grades and thresh
 """What every export of such a judge says."""
 
 
+SAME_LIMIT = "max_completion_tokens"
+ALSO_SENT = {
+    SAME_LIMIT: f"The limit of tokens is sent by its newer name, `{SAME_LIMIT}`, which some servers do not know.",
+    "stream": "`stream` is written out as false, which an endpoint supposes anyway.",
+}
+"""Parts of a request that some tools write otherwise, and the sentence that says so."""
+
+
 class Refused(InputError):
     """A judge cannot be written for a tool without becoming another judge; the message says why."""
 
@@ -39,7 +47,7 @@ class ExportContext:
     prompt: JudgePrompt
     rule: DecisionRule
     provenance: Mapping[str, Any]  # Any: JSON
-    """Run, model it was gated on, whether that is simulated, outcome, reason, verification."""
+    """Run, model it was gated on, whether that is simulated, outcome, reason, verification; where its rule is from."""
 
     asked: Mapping[str, Any] | None = None  # Any: JSON
     """What a request says besides the model and the messages; None: as judges are asked unless told otherwise."""
@@ -53,27 +61,33 @@ class ExportContext:
 
     @property
     def model(self) -> str:
-        """The name of the model it was gated on, for the lines that show its use; a well-known one if simulated."""
+        """The name of the model it was gated on, for the lines that show its use; a placeholder if simulated."""
         gated = str(self.provenance.get("gated_on") or "").partition("@")[0]
         # It stands in lines that people paste, and may come from somebody else's manifest.
         usable = re.fullmatch(r"[\w.:/+-]{1,100}", gated, re.ASCII) is not None
-        return gated if usable and not self.simulated else "gpt-4o-mini"
+        return gated if usable and not self.provenance.get("simulated") else "your-model"
 
     @property
     def simulated(self) -> bool:
-        """Whether the model it was gated on was the simulated one."""
-        return bool(self.provenance.get("simulated"))
+        """Whether the simulated model gated it, or answered the rows that its decision rule was fitted on."""
+        return bool(self.provenance.get("simulated") or self._fitted_on.get("simulated"))
+
+    @property
+    def _fitted_on(self) -> Mapping[str, Any]:  # Any: JSON
+        return self.provenance.get("rule_fitted_on") or {}
 
     @property
     def origin(self) -> str:
-        """One line for the head of a file: the version, the model it was gated on, the decision."""
-        judge = f"{self.prompt.name}@{self.prompt.version}"
-        model = self.provenance.get("gated_on")
-        if not model:
-            return f"{judge}, never gated"
-        if self.simulated:
-            model = f"{model} [SIMULATED: says nothing about real models]"
-        return f"{judge}, gated on {model}: {self.provenance.get('outcome')}"
+        """One line for the head of a file: the version, where it was gated and how, what its rule was fitted on."""
+        line, gated = f"{self.prompt.name}@{self.prompt.version}", self.provenance
+        if model := gated.get("gated_on"):
+            line += f", gated on {_marked(model, gated.get('simulated'))}: {gated.get('outcome')}"
+        else:
+            line += ", never gated"
+        if fitted := self._fitted_on:
+            model = _marked(fitted.get("model"), fitted.get("simulated"))
+            line += f"; its decision rule was fitted on {model}, {fitted.get('rows')} rows of {fitted.get('dataset')}"
+        return line
 
     @property
     def raw_threshold(self) -> float:
@@ -96,6 +110,10 @@ class ExportContext:
             else:
                 low = middle
         return high
+
+
+def _marked(model: object, simulated: object) -> str:
+    return f"{model} [SIMULATED: says nothing about real models]" if simulated else str(model)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,20 +159,18 @@ class ExportedFiles:
 
     files: Mapping[str, str]
     """Relative name to text; the first is the one people open."""
-    exact: bool = True
-    """Whether the tool sends exactly `fill(template_messages(prompt), row)`."""
     own_fences: bool = False
-    """Whether it derives the fences from prompt and row, and so sends exactly what Judgewright sends."""
+    """Whether the tool derives the fences from prompt and row; else it sends `fill(template_messages(prompt), row)`."""
     differences: tuple[str, ...] = ()
     """What is not the same judge there, in whole sentences; those of fences and calibration are added on writing."""
-    carries: tuple[str, ...] | None = None
-    """Where not exact: texts that the tool must send unaltered; system text and criteria unless given."""
     calibrated: bool = True
     """Whether the rule's calibration is part of what is written."""
     scores: ScoreMap | None = None
     """None where the tool stores a prompt and reads no reply."""
     leaves_out: tuple[str, ...] = ()
     """Parts of the request that the tool does not send, which the differences say too."""
+    also_sends: tuple[str, ...] = ()
+    """Of `ALSO_SENT`; the sentences are added on writing."""
     unread: tuple[str, ...] = ()
     """Names of forms of reply that we read and the tool leaves unscored, which the differences say too."""
     usage: str
@@ -175,6 +191,8 @@ class Target:
     """The script in `checks/` that loads the files in the real tool; None where no tool loads them."""
     requires: tuple[str, ...] = ()
     """What pip, or npm for node, installs to run the check; empty where our own environment has it."""
+    bundled: tuple[str, ...] = ()
+    """What it needs of what our own environment has, as pip installs it elsewhere."""
     runtime: Literal["python", "node"] = "python"
     push: str | None = None
     """Python that stores the export at `uri` and prints its name there; STEM is the judge's module name."""

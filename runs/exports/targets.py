@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from ...judges import InputError
 from .plain import PLAIN
 from .target import Target
 
@@ -17,7 +18,6 @@ TOOLS = (
     "langfuse",
     "lmeval",
     "mlflow",
-    "openai",
     "openevals",
     "opik",
     "phoenix",
@@ -32,3 +32,21 @@ TOOLS = (
 TARGETS: dict[str, Target] = {target.name: target for target in PLAIN}
 TARGETS |= {name: import_module(f".{name}", __package__).TARGET for name in TOOLS}
 """Every target by the name that `--to` takes."""
+GONE = {
+    "openai": "OpenAI shuts down its Evals service, where these graders ran, on 30 November 2026: "
+    "export to promptfoo, openevals or python instead"
+}
+"""Targets that there were, and where their users go."""
+
+
+def named_target(name: str) -> Target:
+    """Return a target by its name.
+
+    Raises:
+        InputError: There is none of this name, or none any more.
+    """
+    if name in TARGETS:
+        return TARGETS[name]
+    if name in GONE:
+        raise InputError(GONE[name])
+    raise InputError(f"there is no export target {name!r}", hint=f"there are {', '.join(sorted(TARGETS))}")

@@ -180,6 +180,6 @@ TARGET = Target(
     tool="TruLens 2.16",
     write=write,
     check="trulens.py",
-    requires=("trulens-core==2.16.0", "trulens-feedback==2.16.0", "trulens-providers-openai==2.16.0"),
+    requires=("trulens-core>=2.15,<2.17", "trulens-feedback>=2.15,<2.17", "trulens-providers-openai>=2.15,<2.17"),
     push="from STEM_trulens import push\nprint(push('.', uri))",
 )

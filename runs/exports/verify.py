@@ -25,8 +25,10 @@ from ...judges import InputError, JudgePrompt
 from .compare import Outcome, compare_messages, compare_outcomes, compare_settings
 from .loopback import Loopback, run_loopback
 from .manifest import MANIFEST_NAME, Export, changed_files, read_export
+from .readme import README_NAME
 from .reply_forms import FormOfReply, reply_forms
 from .target import Target
+from .targets import GONE
 from .tool_scripts import ToolScriptFailed, run_tool_script
 from .write_files import write_export
 
@@ -94,9 +96,10 @@ def verify_export(
         InputError: It is no export, its target is unknown or has no tool to load it, or the tool is not installed.
     """
     export = read_export(path)
-    target = targets.get(export.body["target"])
+    name = str(export.body["target"])
+    target = targets.get(name)
     if target is None or target.check is None:
-        raise InputError(f"there is no tool to load an export for {export.body['target']!r} in")
+        raise InputError(GONE.get(name, f"there is no tool to load an export for {name!r} in"))
     with tempfile.TemporaryDirectory() as scratch:
         if as_written:
             tried, problems = _copied(export, Path(scratch) / "export")
@@ -123,8 +126,10 @@ def _alterations(export: Export, rewritten: Export) -> list[str]:
     changed = changed_files(export)
     if changed:
         return [f"{name} is not what was written; nothing of the export was run" for name in changed]
-    theirs = {**export.body, "files": _digests(export)}
-    ours = {**rewritten.body, "files": _digests(rewritten)}
+    theirs, ours = dict(export.body), dict(rewritten.body)
+    if len(theirs["files"]) == 1:  # an export of one file has any name, and no README.md
+        theirs["files"] = list(theirs["files"].values())
+        ours["files"] = [digest for name, digest in ours["files"].items() if name != README_NAME]
     keys = [key for key in {**theirs, **ours} if orjson.dumps(theirs.get(key)) != orjson.dumps(ours.get(key))]
     if not keys:
         return []
@@ -137,12 +142,6 @@ def _alterations(export: Export, rewritten: Export) -> list[str]:
         f"changed, or {by} wrote it; nothing of the export was run. Export the judge again, or, where you trust its "
         "code, verify it for what it is with --as-written"
     ]
-
-
-def _digests(export: Export) -> object:
-    """Return the digests by name, or the one digest: an export of one file may have any name."""
-    digests: dict[str, str] = export.body["files"]
-    return digests if len(digests) > 1 else list(digests.values())
 
 
 def _check(

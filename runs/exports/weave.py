@@ -96,5 +96,5 @@ TARGET = Target(
     tool="Weave 0.54",
     write=write,
     check="weave.py",
-    requires=("weave==0.54.0", "openai>=1.100,<4"),
+    requires=("weave>=0.53,<0.55", "openai>=2.20,<4"),
 )

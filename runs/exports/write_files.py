@@ -12,9 +12,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from ...judges import InputError, load_prompt
 from .manifest import MANIFEST_NAME, Export, build_manifest, file_digest, text_digest, written_digests
+from .readme import README_NAME, readme_text
 from .source_text import json_text
 from .target import ExportContext, ExportedFiles, Target
 
@@ -30,15 +32,15 @@ def write_export(context: ExportContext, target: Target, out: Path, *, force: bo
         OSError: A file cannot be written.
     """
     context, exported = make_files(context, target)
-    files = dict(exported.files)
     if out.suffix and not out.is_dir():
-        if len(files) > 1:
-            raise InputError(f"--to {target.name} writes {len(files)} files, {out} is one", hint="name a folder")
-        files = {out.name: next(iter(files.values()))}
-        destination = Destination.of_file(out, MANIFEST_NAME)
+        if (count := len(exported.files)) > 1:
+            raise InputError(f"--to {target.name} writes {count} files, {out} is one", hint="name a folder")
+        exported = replace(exported, files={out.name: next(iter(exported.files.values()))})
+        body = build_manifest(context, target, exported)
+        files, destination = dict(exported.files), Destination.of_file(out, MANIFEST_NAME)
     else:
+        files, body = folder_files(context, target, exported)
         destination = Destination.of_folder(out, MANIFEST_NAME)
-    body = build_manifest(context, target, replace(exported, files=files))
     files[destination.manifest] = json_text(body)
     put_files(files, destination, force=force)
     return Export(folder=destination.folder, body=body)
@@ -53,6 +55,15 @@ def make_files(context: ExportContext, target: Target) -> tuple[ExportContext, E
     # Verification has only the judge's YAML, so what is written starts from the YAML too.
     context = replace(context, prompt=load_prompt(context.prompt.to_yaml()))
     return context, target.write(context)
+
+
+def folder_files(
+    context: ExportContext, target: Target, exported: ExportedFiles
+) -> tuple[dict[str, str], dict[str, Any]]:  # Any: JSON
+    """Return the files of an export that is a folder, with its README.md and without its manifest; and the manifest."""
+    differences = build_manifest(context, target, exported)["declared_differences"]
+    files = {**exported.files, README_NAME: readme_text(context, target, exported, differences)}
+    return files, build_manifest(context, target, replace(exported, files=files))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

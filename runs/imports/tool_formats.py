@@ -60,22 +60,14 @@ def contents_of(messages: tuple[TemplateMessage, ...]) -> FileContents:
     return FileContents(system=system, turns=pairs, user=messages[-1].parts)
 
 
-def _json_messages(
-    read_template: TemplateReader, *keys: str, only_last: bool = False, prefix: str = ""
-) -> Callable[[str], FileContents]:
-    """Return a reader of messages in a JSON file, under keys, with a prefix before the names of fields."""
-
-    def without_prefix(text: str) -> tuple[TemplatePart, ...]:
-        parts: list[TemplatePart] = []
-        for part in read_template(text):
-            parts.append(Field(part.name.removeprefix(prefix)) if isinstance(part, Field) else part)
-        return tuple(parts)
+def _json_messages(read_template: TemplateReader, *keys: str, only_last: bool = False) -> Callable[[str], FileContents]:
+    """Return a reader of messages in a JSON file, under keys."""
 
     def read(text: str) -> FileContents:
         body = json.loads(text)
         for key in keys:
             body = body[key]
-        return contents_of(read_messages(body, without_prefix, only_last=only_last))
+        return contents_of(read_messages(body, read_template, only_last=only_last))
 
     return read
 
@@ -170,6 +162,5 @@ TOOL_FORMATS: Mapping[str, tuple[JudgeFile, ...]] = {
         JudgeFile(ending="_opik.py", read=_module),
         JudgeFile(ending="_opik.json", read=_json_messages(read_jinja)),
     ),
-    "openai": (JudgeFile(ending=".grader.json", read=_json_messages(read_double_brace, "input", prefix="item.")),),
 }
 """The files of each target that hold the judge; a target that is not here is read from its manifest alone."""

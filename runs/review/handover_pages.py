@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from ...judges import InputError
 from ..actions.export import export_context, tool_entry
 from ..config.tools_file import EXAMPLE, hide_password
-from ..exports import TARGETS, ExportContext, Refused, Target, pack_export
+from ..exports import ExportContext, Refused, Target, named_target, pack_export
 from ..store.jobs import Job
 from .app_state import AppState
 from .forms import field_of
@@ -98,10 +98,7 @@ def _context(state: AppState, request: Request) -> ExportContext:
 
 
 def _target(request: Request) -> Target:
-    name = request.path_params["target"]
-    if name not in TARGETS:
-        raise InputError(f"{name!r} is no export target", hint=f"one of {', '.join(TARGETS)}")
-    return TARGETS[name]
+    return named_target(request.path_params["target"])
 
 
 def _registry(state: AppState, target: Target) -> str:

@@ -68,7 +68,7 @@ CHECKS = {"python": check_python, "yaml": check_yaml, "jinja": check_jinja, "jso
 def main():
     """Check the one file of the export."""
     folder, cases = read_cases()
-    (path,) = (file for file in folder.iterdir() if file.name != "manifest.json")
+    (path,) = (file for file in folder.iterdir() if file.name not in ("manifest.json", "README.md"))
     CHECKS[cases["target"]](path, cases)
 
 

@@ -201,7 +201,7 @@ def test_files_that_the_manifest_does_not_name_are_not_loaded(tmp_path: Path, co
 
 
 @pytest.mark.parametrize(
-    "lie", [{"exact": False, "carries": []}, {"scores": {}}, {"own_fences": False}, {"declared_differences": ["all"]}]
+    "lie", [{"also_sends": ["stream"]}, {"scores": {}}, {"own_fences": False}, {"declared_differences": ["all"]}]
 )
 def test_a_manifest_cannot_lower_what_is_asked_of_an_export(folder: Path, lie: dict) -> None:
     """What is exact, carried and declared is what we would say of it."""

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from judgewright.judges import DecisionRule, OutputScale, Platt, Registry
-from judgewright.runs.exports import TARGETS, ExportContext, Refused
+from judgewright.runs.exports import TARGETS, ExportContext
 from judgewright.runs.exports.manifest import build_manifest
 from judgewright.runs.exports.target import LOW_IS_GOOD
 
@@ -20,7 +20,6 @@ JUDGE = replace(
     scale=OutputScale(kind="probability", threshold=0.7, low_is_good=True),
 )
 CALIBRATED = DecisionRule(threshold=0.4, calibration=Platt(slope=0.8, intercept=-1.1))
-TAKEN = [name for name in TARGETS if name != "openai"]
 
 
 def context(rule: DecisionRule = JUDGE.rule) -> ExportContext:
@@ -28,7 +27,7 @@ def context(rule: DecisionRule = JUDGE.rule) -> ExportContext:
     return ExportContext(prompt=JUDGE, rule=rule, provenance={})
 
 
-@pytest.mark.parametrize("target", TAKEN)
+@pytest.mark.parametrize("target", TARGETS)
 def test_every_manifest_says_that_grades_are_one_minus_the_number(target: str) -> None:
     """Nobody holds a number of a reply against the threshold for want of a word."""
     manifest = build_manifest(context(), TARGETS[target], TARGETS[target].write(context()))
@@ -39,7 +38,7 @@ def test_every_manifest_says_that_grades_are_one_minus_the_number(target: str) -
         assert manifest["scores"]["threshold"] == 0.7
 
 
-@pytest.mark.parametrize("target", TAKEN)
+@pytest.mark.parametrize("target", TARGETS)
 def test_whatever_reads_replies_is_told_that_low_is_good(target: str) -> None:
     """Each file with a form of reply has it; the numbers of a judge without it are read as they stand."""
     files = TARGETS[target].write(context()).files
@@ -51,12 +50,6 @@ def test_whatever_reads_replies_is_told_that_low_is_good(target: str) -> None:
     others = TARGETS[target].write(high).files.values()
     assert not any('"low_is_good": ' in text for text in others)
     assert bool(readers) == (target not in ("yaml", "json", "messages", "jinja", "markdown"))
-
-
-def test_openai_is_refused() -> None:
-    """Its graders read the number themselves and pass high ones."""
-    with pytest.raises(Refused, match="low ones are good"):
-        TARGETS["openai"].write(context())
 
 
 def test_dspy_keeps_the_number_of_the_reply_in_its_prediction() -> None:

@@ -161,7 +161,7 @@ def test_the_manifest_tells_everything(tmp_path: Path, context) -> None:
     assert body["simulated"] is True
     assert body["provenance"]["gated_on"] == "simulated"
     assert [("calibrat" in d, "Fences" in d) for d in body["declared_differences"]] == [(False, True), (True, False)]
-    assert list(body["files"]) == ["groundedness.json"]
+    assert list(body["files"]) == ["groundedness.json", "README.md"]
 
 
 @pytest.mark.parametrize("target", ["json", "messages", "jinja", "python"])

@@ -100,7 +100,7 @@ class TestPrompt:
         prompt = added(path, case)
         assert load_prompt(prompt.to_yaml()) == prompt
 
-    @pytest.mark.parametrize("target", ["python", "promptfoo", "yaml", "langchain", "openai", "inspect"])
+    @pytest.mark.parametrize("target", ["python", "promptfoo", "yaml", "langchain", "inspect"])
     def test_it_goes_out_and_comes_home(self, target: str, path: Path, case: dict[str, Any], tmp_path: Path) -> None:
         """Export and import: one version."""
         prompt = added(path, case)

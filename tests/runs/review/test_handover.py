@@ -103,9 +103,9 @@ def test_an_export_asks_as_the_run_that_gated_it_asked(made: Made) -> None:
 def test_the_tools_are_listed_with_what_differs_in_each(desk: TestClient) -> None:
     """Each leads to its own page, which has the same sentences."""
     listed = desk.get(PLACE).text
-    for target in ("yaml", "openai", "promptfoo"):
+    for target in ("yaml", "langchain", "promptfoo"):
         assert f'href="{PLACE}/{target}"' in listed
-    for line in read_differences(desk, "openai"):
+    for line in read_differences(desk, "langchain"):
         assert line in Elements(listed).text
 
 
