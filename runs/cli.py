@@ -86,8 +86,8 @@ def cli() -> None:
 
     \b
     Try it:     judgewright demo
-    Measure:    judgewright bench groundedness rows.jsonl --model gpt-4o-mini
-    Improve:    judgewright optimize groundedness rows.jsonl --objective "raise precision" --model gpt-4o-mini
+    Measure:    judgewright bench groundedness rows.jsonl --model your-model
+    Improve:    judgewright optimize groundedness rows.jsonl --objective "raise precision" --model your-model
 
     --model is `simulated` (embedded, made up, no key), a model name at OPENAI_BASE_URL with OPENAI_API_KEY,
     NAME@https://host/v1 with JUDGEWRIGHT_API_KEY, or a name with settings of its own: judgewright models.

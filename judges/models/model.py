@@ -135,7 +135,7 @@ class Model(Protocol):
 
     @property
     def name(self) -> str:
-        """The model's name at its endpoint, such as `gpt-4o-mini`."""
+        """The model's name at its endpoint, such as `your-model`."""
         ...
 
     @property

@@ -84,7 +84,7 @@ class AnnotateOptions:
 @click.command(
     cls=Command,
     epilog="Example:  judgewright annotate queries.jsonl passages.jsonl --judge context_relevance "
-    "--model gpt-4o-mini --k 5 --per-query 10 --out annotations.jsonl",
+    "--model your-model --k 5 --per-query 10 --out annotations.jsonl",
 )
 @click.argument("queries", type=click.Path(path_type=Path))
 @click.argument("corpus", type=click.Path(path_type=Path))

@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 COMPARE = """\
-Example:  judgewright answers compare reports/documents.jsonl reports/questions.jsonl --model gpt-4o-mini --k 5 --k 10
+Example:  judgewright answers compare reports/documents.jsonl reports/questions.jsonl --model your-model --k 5 --k 10
 """
 MEASURE = """\
 Example:  judgewright answers measure answers.jsonl verdicts.jsonl
 """
 
 CLARIFY = """\
-Example:  judgewright answers clarify reports/ambiguous.jsonl reports/documents.jsonl --model gpt-4o-mini --imagine
+Example:  judgewright answers clarify reports/ambiguous.jsonl reports/documents.jsonl --model your-model --imagine
 """
 
 _ways = partial(option, "Search")

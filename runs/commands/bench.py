@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 SHOWN = 3
 """Responses that are printed claim by claim."""
 EXAMPLES = """\
-Example:  judgewright bench groundedness rows.jsonl --model gpt-4o-mini --budget 2.00 --out verdicts.jsonl
-Claims:   judgewright bench groundedness responses.jsonl --model gpt-4o-mini --by-claim --splitter model
-Trust:    judgewright bench groundedness rows.jsonl --model gpt-4o-mini --repeat 3 --gain 0.02 --planted 50
-Ranking:  judgewright bench context_relevance rows.jsonl --model gpt-4o-mini --listwise 20/10 --group query_id
+Example:  judgewright bench groundedness rows.jsonl --model your-model --budget 2.00 --out verdicts.jsonl
+Claims:   judgewright bench groundedness responses.jsonl --model your-model --by-claim --splitter model
+Trust:    judgewright bench groundedness rows.jsonl --model your-model --repeat 3 --gain 0.02 --planted 50
+Ranking:  judgewright bench context_relevance rows.jsonl --model your-model --listwise 20/10 --group query_id
 """
 
 

@@ -43,7 +43,7 @@ class CalibrateOptions(ConfidenceOptions):
 
 @click.command(
     cls=Command,
-    epilog="Example:  judgewright calibrate groundedness rows.jsonl --model gpt-4o-mini --metric f1 --method isotonic",
+    epilog="Example:  judgewright calibrate groundedness rows.jsonl --model your-model --metric f1 --method isotonic",
 )
 @click.argument("judge")
 @click.argument("data", type=click.Path(path_type=Path))

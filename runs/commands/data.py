@@ -89,7 +89,7 @@ def data() -> None:
     """Look at a data file, split it into files, or make one from a published release."""
 
 
-@data.command(epilog="Example:  judgewright data check rows.jsonl --judge groundedness --model gpt-4o-mini")
+@data.command(epilog="Example:  judgewright data check rows.jsonl --judge groundedness --model your-model")
 @click.argument("file", type=click.Path(path_type=Path))
 @options_of(options=CheckingOptions)
 @reads_workspace

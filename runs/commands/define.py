@@ -27,7 +27,7 @@ SHOWN = 5
 @click.command(
     cls=Command,
     context_settings={"default_map": {"max_tokens": 2048}},  # a definition is longer than a verdict
-    epilog="Example:  judgewright define queries.jsonl --model gpt-4o-mini --improve marked.jsonl --out defined.jsonl",
+    epilog="Example:  judgewright define queries.jsonl --model your-model --improve marked.jsonl --out defined.jsonl",
 )
 @click.argument("queries", type=click.Path(path_type=Path))
 @click.option("--query", help="Column of the query [default: query, else question].")

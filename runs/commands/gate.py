@@ -37,10 +37,10 @@ from .options import elsewhere, json_option, options_of, require_model, typed_wo
 from .score import VerdictFileOptions, read_columns  # verdict files are read as `score` reads them
 
 EXAMPLES = """\
-Example:  judgewright gate groundedness@1349 mine.yaml holdout.jsonl --model gpt-4o-mini --target precision
+Example:  judgewright gate groundedness@1349 mine.yaml holdout.jsonl --model your-model --target precision
 Files:    judgewright gate old.jsonl new.jsonl --target f1 --threshold 2
-Pool:     judgewright gate groundedness@1349 mine.yaml pool.jsonl --unlabelled --model gpt-4o-mini --target precision
-In git:   judgewright gate git:main:judge.yaml judge.yaml holdout.jsonl --model gpt-4o-mini --target f1 --comment c.md
+Pool:     judgewright gate groundedness@1349 mine.yaml pool.jsonl --unlabelled --model your-model --target precision
+In git:   judgewright gate git:main:judge.yaml judge.yaml holdout.jsonl --model your-model --target f1 --comment c.md
 Matrix:   judgewright gate all.jsonl:theirs all.jsonl:ours --target kappa --scale 0..3
 """
 _gate = partial(option, "Gate")

@@ -28,7 +28,7 @@ Example:    judgewright judges add judge.txt --as politeness
 Labels:     judgewright judges add judge.txt --labels FAIL,PASS
 In code:    judgewright judges add evaluate.py --string PROMPT
 The rules:  judgewright judges add judge.txt --criteria 'A reply passes when ... the customer'
-A model:    judgewright judges add judge.txt --model gpt-4o-mini
+A model:    judgewright judges add judge.txt --model your-model
 Look only:  judgewright judges add judge.txt --check
 """
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..store.workspace import Workspace
 
 NEW = """\
-Example:  judgewright judges new politeness "A reply is polite when it greets and blames nobody." --examples three.jsonl --model gpt-4o
+Example:  judgewright judges new politeness "A reply is polite when it greets and blames nobody." --examples three.jsonl --model your-model
 Grades:   judgewright judges new tone "How friendly a reply is." --examples rows.csv --scale 1..5@4 --model NAME
 """  # noqa: E501
 

@@ -62,7 +62,7 @@ def loss() -> None:
 
 @loss.command(
     epilog='Example:  judgewright loss write "precision matters most; do not lose more than 3 points of recall" '
-    "--judge groundedness --model gpt-4o-mini"
+    "--judge groundedness --model your-model"
 )
 @click.argument("objective")
 @options_of(options=WriteOptions)

@@ -77,7 +77,7 @@ def show(name: str, workspace: Workspace, as_json: bool) -> None:
 
 
 @models.command(
-    epilog='Example:  judgewright models add fast --model gpt-5-mini --extra-body \'{"reasoning_effort": "low"}\'\n'
+    epilog='Example:  judgewright models add fast --model your-model --extra-body \'{"reasoning_effort": "low"}\'\n'
     "Another provider:  judgewright models add acme --base-url https://api.acme.example/v1 --key-variable ACME_KEY"
 )
 @click.argument("name")

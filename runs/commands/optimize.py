@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.command(
     cls=Command,
     epilog='Example:  judgewright optimize groundedness rows.jsonl --objective "do not call unsupported statements '
-    'grounded" --target precision --guard recall:-0.05 --model gpt-4o-mini --budget 5.00',
+    'grounded" --target precision --guard recall:-0.05 --model your-model --budget 5.00',
 )
 @click.argument("judge")
 @click.argument("data", type=click.Path(path_type=Path))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.command(
     cls=Command,
     epilog='Example:  judgewright plan groundedness rows.jsonl --objective "precision first; lose at most 3 points of '
-    'recall" --model gpt-4o-mini --steps 10',
+    'recall" --model your-model --steps 10',
 )
 @click.argument("judge")
 @click.argument("data", type=click.Path(path_type=Path))

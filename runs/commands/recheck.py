@@ -15,7 +15,7 @@ from .model_access import asking_environment
 from .options import json_option, options_of, writes_workspace
 
 
-@click.command(cls=Command, epilog="Example:  judgewright recheck groundedness --model gpt-4o-mini --budget 1.00")
+@click.command(cls=Command, epilog="Example:  judgewright recheck groundedness --model your-model --budget 1.00")
 @click.argument("judge")
 @options_of(models=ModelOptions)
 @writes_workspace

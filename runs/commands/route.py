@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 JUDGE = "Example:  judgewright route judge catalog.yaml --out router.yaml"
 ASK = """\
-Example:  judgewright route ask questions.jsonl --catalog catalog.yaml --model gpt-4o-mini --k 5 --out verdicts.jsonl
+Example:  judgewright route ask questions.jsonl --catalog catalog.yaml --model your-model --k 5 --out verdicts.jsonl
 """
 BASE = "routing"
 

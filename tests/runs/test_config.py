@@ -23,7 +23,7 @@ ODD_URLS = (
 @pytest.mark.parametrize(
     ("spec", "name", "url"),
     [
-        ("gpt-4o-mini", "gpt-4o-mini", "https://api.openai.com/v1"),
+        ("your-model", "your-model", "https://api.openai.com/v1"),
         ("llama3@http://127.0.0.1:8080/v1", "llama3", "http://127.0.0.1:8080/v1"),
         ("org/model@v2@https://host/v1/", "org/model@v2", "https://host/v1"),
     ],

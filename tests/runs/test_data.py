@@ -72,7 +72,7 @@ def test_check_shows_what_a_person_needs_before_paying(rows_file: Path) -> None:
         "--judge",
         "groundedness",
         "--model",
-        "gpt-4o-mini@https://api.openai.com/v1",
+        "gpt-6-luna@https://api.openai.com/v1",
     )
     assert result.exit_code == 0
     for part in ("80 rows", "0: 40 (50%)", "40 by document", "a run of groundedness@", "for the prompts"):

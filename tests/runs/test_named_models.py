@@ -190,6 +190,6 @@ def test_merging_takes_each_field_from_the_user_if_it_is_there(mine: dict[str, A
 def test_the_example_is_a_file_of_the_user(tmp_path: Path) -> None:
     """An entry without an address is asked at OPENAI_BASE_URL."""
     path = tmp_path / "own.yaml"
-    path.write_text("fast: {model: gpt-5-mini, extra_body: {reasoning_effort: low}}\n")
+    path.write_text("fast: {model: your-model, extra_body: {reasoning_effort: low}}\n")
     (entry,) = read_user_models(path)
-    assert (entry.base_url, entry.key_variable, entry.model) == (None, None, "gpt-5-mini")
+    assert (entry.base_url, entry.key_variable, entry.model) == (None, None, "your-model")

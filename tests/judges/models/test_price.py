@@ -11,16 +11,42 @@ OPENAI = "https://api.openai.com/v1"
 
 
 def test_a_public_price_is_the_published_one():
-    """OpenAI's price list: gpt-4o-mini at 0.15 in, 0.075 cached and 0.60 out per million tokens."""
+    """OpenAI's price list: gpt-6.1-terra at 2 in and 5 out per million tokens."""
     prices = Prices()
-    assert prices.cost("gpt-4o-mini", OPENAI, 1_000_000, 0) == pytest.approx(0.15)
-    assert prices.cost("gpt-4o-mini", OPENAI, 0, 1_000_000) == pytest.approx(0.60)
-    assert prices.cost("gpt-4o-mini", OPENAI, 1_000_000, 0, 1_000_000) == pytest.approx(0.075)
+    assert prices.cost("gpt-6.1-terra", OPENAI, 1_000_000, 0) == pytest.approx(2.0)
+    assert prices.cost("gpt-6.1-terra", OPENAI, 0, 1_000_000) == pytest.approx(5.0)
 
 
 @pytest.mark.parametrize(
     ("model", "endpoint"),
-    [("no-such-model-9", OPENAI), ("gpt-4o-mini", "http://127.0.0.1:8000/v1"), ("llama3", "http://localhost:11434/v1")],
+    [
+        ("gpt-6-luna", OPENAI),
+        ("gpt-5.4-mini", "https://RESOURCE.openai.azure.com/openai/v1"),
+        ("claude-sonnet-5-5", "https://api.anthropic.com/v1"),
+        ("litellm/anthropic/claude-haiku-5-5", "https://api.anthropic.com"),
+        (
+            "litellm/bedrock/eu.anthropic.claude-sonnet-4-5-20250929-v1:0",
+            "https://bedrock-runtime.eu-central-1.amazonaws.com",
+        ),
+        ("gemini-3.8-flash", "https://generativelanguage.googleapis.com/v1beta/openai"),
+        ("litellm/vertex_ai/gemini-3.8-flash", "https://europe-west1-aiplatform.googleapis.com/v1"),
+        ("mistral-large-4", "https://api.mistral.ai/v1"),
+        ("deepseek-v4-flash", "https://api.deepseek.com/v1"),
+        ("grok-4.7", "https://api.x.ai/v1"),
+        ("openai/gpt-oss-120b", "https://api.groq.com/openai/v1"),
+        ("anthropic/claude-sonnet-5.5", "https://openrouter.ai/api/v1"),
+    ],
+)
+def test_what_the_large_providers_sell_has_a_price(model: str, endpoint: str):
+    """The models of the end of 2026, at the addresses that people write."""
+    cost = Prices().cost(model, endpoint, 1_000_000, 1_000_000)
+    assert cost is not None
+    assert cost > 0.1
+
+
+@pytest.mark.parametrize(
+    ("model", "endpoint"),
+    [("no-such-model-9", OPENAI), ("gpt-6-luna", "http://127.0.0.1:8000/v1"), ("llama3", "http://localhost:11434/v1")],
 )
 def test_an_unknown_price_is_none_and_never_zero(model, endpoint):
     """A local server with a famous model's name is not billed as the famous one either."""
@@ -37,12 +63,12 @@ def test_the_users_file_wins(tmp_path):
     """JSON: over the public price, for one endpoint only where it says so, cached at its own price."""
     path = tmp_path / "prices.json"
     path.write_text(
-        '{"gpt-4o-mini": {"input": 1, "output": 2}, '
-        '"gpt-4o-mini@http://gate/v1": {"input": 10, "output": 20, "cached": 5}}'
+        '{"gpt-6-luna": {"input": 1, "output": 2}, '
+        '"gpt-6-luna@http://gate/v1": {"input": 10, "output": 20, "cached": 5}}'
     )
     prices = Prices(path)
-    assert prices.cost("gpt-4o-mini", OPENAI, 1_000_000, 500_000, 1_000_000) == pytest.approx(2.0)
-    assert prices.cost("gpt-4o-mini", "http://gate/v1", 1_000_000, 0, 500_000) == pytest.approx(7.5)
+    assert prices.cost("gpt-6-luna", OPENAI, 1_000_000, 500_000, 1_000_000) == pytest.approx(2.0)
+    assert prices.cost("gpt-6-luna", "http://gate/v1", 1_000_000, 0, 500_000) == pytest.approx(7.5)
 
 
 def test_a_price_file_may_be_toml(tmp_path):
@@ -85,5 +111,5 @@ def test_prices_never_touch_the_network(monkeypatch):
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    assert Prices().cost("gpt-4o", OPENAI, 1, 1) is not None
+    assert Prices().cost("gpt-6-luna", OPENAI, 1, 1) is not None
     assert Prices().cost("gpt-99", OPENAI, 1, 1) is None
