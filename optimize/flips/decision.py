@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-FlipOutcome = Literal["accepted", "refused", "undecided"]
+from ..outcome import GateOutcome, PoolOutcome
+
+FlipOutcome = Literal[GateOutcome, PoolOutcome]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +69,8 @@ class FlipDecision:
     """The state of a queue after some labels."""
 
     outcome: FlipOutcome
+    decided: bool
+    """Whether the labels show it, or speak against it; else there is too little evidence, for now or for good."""
     reason: str
     estimand: str
     target: ClaimState
@@ -93,7 +97,7 @@ class FlipDecision:
         return asdict(self)
 
 
-def explain(outcome: FlipOutcome | None, claims: Sequence[ClaimState], about: str, *, over: bool) -> str:
+def explain(outcome: GateOutcome | None, claims: Sequence[ClaimState], about: str, *, over: bool) -> str:
     """Say in a sentence what is decided, or what is not shown yet.
 
     Args:

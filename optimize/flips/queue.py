@@ -20,6 +20,7 @@ import numpy as np
 
 from ...judges import FloatArray
 from ..holdout.guards import GUARD_ALPHA
+from ..outcome import GateOutcome
 from .decision import ClaimState, FlipDecision, FlipOutcome, FlipWins, LabelsLeft, explain
 from .design import FlipDesign, PoolRow
 from .forecast import USUAL_WINS, Growth, Pace
@@ -227,7 +228,7 @@ class _Replay:
     def _shown(self, claim: int, wealths: Sequence[Wealth]) -> bool:
         return wealths[claim].peak >= self._claims[claim].level
 
-    def _outcome(self) -> FlipOutcome | None:
+    def _outcome(self) -> GateOutcome | None:
         """Return what is decided, whatever the labels that are waited for."""
         shown = [self._shown(i, self._reached) for i in range(len(self._claims))]
         if all(shown[0::2]):
@@ -270,10 +271,17 @@ class _Replay:
                 )
             )
         over = outcome is not None or self._step is None
+        reason = explain(outcome, states, self._design.about, over=over)
+        named: FlipOutcome = outcome or "undecided"
+        if self._design.estimand == "pool":
+            # True of these very rows, which two judges of one quality differ on too: no word of the gate.
+            named = "higher on these rows" if outcome == "accepted" else "not shown"
+            reason += "; it says nothing of other rows, so that nothing is accepted by it" * (outcome == "accepted")
         used = len(self._used_ids())
         return FlipDecision(
-            outcome=outcome or "undecided",
-            reason=explain(outcome, states, self._design.about, over=over),
+            outcome=named,
+            decided=outcome is not None,
+            reason=reason,
             estimand=self._design.about,
             target=states[0],
             guards=tuple(states[1:]),

@@ -101,7 +101,7 @@ class FlipGated:
     @property
     def ends(self) -> bool:
         """Whether no further label can change it."""
-        return self.decision.over and not (self.awaited and self.decision.outcome == "undecided")
+        return self.decision.over and not (self.awaited and not self.decision.decided)
 
     @property
     def accepted(self) -> bool:
@@ -110,7 +110,7 @@ class FlipGated:
 
     @property
     def outcome(self) -> str:
-        """What was decided; `undecided` while nothing is."""
+        """What was decided; while nothing is, `undecided` or `not shown`."""
         return self.answer.decision.outcome if self.answer else self.decision.outcome
 
     @property

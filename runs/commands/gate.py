@@ -80,7 +80,8 @@ class UnlabelledOptions:
     )
     estimand: Estimand = _unlabelled(
         "groups",
-        "With --unlabelled: decide about new groups like these, or about this pool alone, which takes fewer groups.",
+        "With --unlabelled: decide about new groups like these, or say whether JUDGE_B is higher on these very rows, "
+        "which accepts nothing.",
         choices=tuple(ESTIMANDS),
     )
     ask: str = _unlabelled("", "With --unlabelled: what people are asked; it stands above every row.", metavar="TEXT")

@@ -55,7 +55,7 @@ def _say_wins(gated: FlipGated, wins: FlipWins) -> None:
     before, after = inline(gated.about["before"]), inline(gated.about["after"])
     flips = f"of {count(wins.before + wins.after)} labelled flips {count(wins.after)} went to {after}"
     say(f"  {flips}, {count(wins.before)} to {before}")
-    if gated.outcome != "undecided":
+    if gated.decision.decided:
         say("  (labelling stops once it is decided, which flatters the winner: of all flips it may win fewer)")
 
 

@@ -142,6 +142,22 @@ def test_an_abandoned_queue_is_undecided_and_its_look_counts(place: Workspace, t
         assert [one.outcome for one in HoldoutLedger(workspace.database).history().records] == ["undecided", None]
 
 
+def test_a_pool_that_is_higher_on_its_own_rows_accepts_nothing_and_starts_no_count_anew(
+    place: Workspace, texts: Path
+) -> None:
+    """Swaps by a coin are higher on some very rows too: exit code 1, nothing to adopt, the next look is the second."""
+    begun = ask(place, texts, "--estimand", "pool")
+    assert begun["decision"]["outcome"] == "not shown"
+    label(place, texts, begun["run"])
+    done = ask(place, texts, "--estimand", "pool")
+    assert (done["concluded"], done["decision"]["outcome"]) == (True, "higher on these rows")
+    assert not done["decision"]["accepted"]
+    assert "says nothing of other rows" in done["decision"]["reason"]
+    with Workspace(place.root) as workspace:
+        assert [one.outcome for one in HoldoutLedger(workspace.database).history().records] == ["higher on these rows"]
+    assert ask(place, texts)["look"] == 2
+
+
 def test_rows_that_were_open_or_have_a_label_are_left_out(place: Workspace, texts: Path, tmp_path: Path) -> None:
     """With all rows of their groups, and of groups that share a text with them; the answer counts them."""
     rows = read(texts / "all.jsonl")

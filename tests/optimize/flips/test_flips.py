@@ -138,10 +138,10 @@ def test_a_fair_bet_gains_nothing(lowest: float, values: list[float]) -> None:
 def test_a_better_prompt_is_accepted_with_the_labels_of_some_flips() -> None:
     """No label of a row on which both agree is asked for, and far from all flips are."""
     design, labels = pool(1500, wins=0.8)
-    for estimand in ("groups", "pool"):
+    for estimand, outcome in (("groups", "accepted"), ("pool", "higher on these rows")):
         decision, labelled = label_all(replace(design, estimand=estimand), labels)
         rows = {row.id: row for row in design.rows}
-        assert decision.accepted
+        assert (decision.outcome, decision.accepted) == (outcome, estimand == "groups")
         assert decision.over
         assert decision.labels == len(labelled) < count_flips(design.rows) / 2
         assert all(rows[one.row_id].before != rows[one.row_id].after for one in labelled)
@@ -252,11 +252,12 @@ def test_a_pool_of_which_every_flip_is_labelled_is_always_told() -> None:
     """Its total is then known; where it is 0 nothing rises."""
     rows = [PoolRow(str(i), "g", 0, 1) for i in range(3)] + [PoolRow(str(i), "g", 1, 1) for i in range(3, 30)]
     labels = np.array([1, 1, 0] + [1] * 27)
-    assert label_all(made(rows, estimand="pool"), labels)[0].accepted
-    assert label_all(made(rows, estimand="pool"), np.array([0, 1, 0] + [1] * 27))[0].outcome == "refused"
+    assert label_all(made(rows, estimand="pool"), labels)[0].outcome == "higher on these rows"
+    worse, _ = label_all(made(rows, estimand="pool"), np.array([0, 1, 0] + [1] * 27))
+    assert (worse.outcome, worse.decided) == ("not shown", True)
     even = [*rows, PoolRow("30", "g", 1, 0)]
     decision, _ = label_all(made(even, estimand="pool"), np.array([1, 1, 0] + [1] * 28))
-    assert decision.outcome == "undecided"
+    assert (decision.outcome, decision.decided) == ("not shown", False)
     assert decision.over
     assert "used up" in decision.reason
     assert label_all(made(rows), labels)[0].outcome == "undecided"
@@ -270,7 +271,8 @@ def test_the_sealed_holdouts_labels_come_first_and_are_not_asked_for() -> None:
     for estimand in ("groups", "pool"):
         alone, _ = label_all(replace(design, estimand=estimand), labels)
         helped, labelled = label_all(replace(design, estimand=estimand, rows=(*design.rows, *known)), labels)
-        assert helped.accepted
+        assert helped.decided
+        assert helped.target.shown
         assert helped.holdout_labels == 300
         assert not any(one.row_id.startswith("h") for one in labelled)
         assert helped.labels < alone.labels
