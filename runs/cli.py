@@ -54,7 +54,9 @@ class _Lazy(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in RETIRED:
-            return _retired_command(cmd_name)
+            from .commands.help import retired_command
+
+            return retired_command(cmd_name, RETIRED[cmd_name])
         if cmd_name not in COMMANDS:
             return None
         module, _, attribute = COMMANDS[cmd_name][0].partition(":")
@@ -65,18 +67,6 @@ class _Lazy(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
-
-
-def _retired_command(name: str) -> click.Command:
-    """Return a command that takes any arguments and only says what replaced it."""
-
-    def refuse() -> None:
-        from ..judges import InputError
-
-        raise InputError(f"`{name}` was removed: {RETIRED[name]}")
-
-    any_arguments = {"ignore_unknown_options": True, "allow_extra_args": True}
-    return click.Command(name, callback=refuse, context_settings=any_arguments, add_help_option=False)
 
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

@@ -77,6 +77,18 @@ class Group(click.Group):
         _write_examples(self.epilog, formatter)
 
 
+def retired_command(name: str, instead: str) -> click.Command:
+    """Return a command that takes any arguments and only says what replaced it."""
+
+    def refuse() -> None:
+        from ...judges.errors import InputError
+
+        raise InputError(f"`{name}` was removed: {instead}")
+
+    anything = {"ignore_unknown_options": True, "allow_extra_args": True}
+    return click.Command(name, callback=refuse, context_settings=anything, add_help_option=False, hidden=True)
+
+
 def _write_examples(epilog: str | None, formatter: click.HelpFormatter) -> None:
     # Not wrapped: half a command pasted is another command.
     if epilog:

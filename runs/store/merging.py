@@ -7,7 +7,7 @@ anything is entered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -38,51 +38,48 @@ class Merged:
     """Calls that each workspace has an answer of its own to; the target's stays."""
 
 
-def merge(source: Database, target: Database, *, only: Collection[str] | None = None) -> Merged:
+def merge(source: Database, target: Database) -> Merged:
     """Enter what the source knows in the target.
 
     Args:
         source: Whose runs, calls, labels and looks are entered.
         target: Where.
-        only: The runs to enter, with their calls and without labels; all unless given. Looks are entered all the same.
 
     Raises:
         InputError: A run, or a look, has gone two ways; all of them are named, and nothing was entered.
         WorkspaceError: Somebody works on one of the runs, or a workspace cannot be read or written.
     """
-    ahead = _runs_ahead(source, target, only)
+    ahead = _runs_ahead(source, target)
     require_mergeable(source, target)
     for database in (source, target):
         database.claim()
         for run_id in ahead:
             database.claim(run_id)
     _copy_bodies(source, target)
-    calls, differing = _merge_calls(source, target, only)
-    attempts = _merge_attempts(source, target, only)
+    calls, differing = _merge_calls(source, target)
+    attempts = _merge_attempts(source, target)
     events = sum(_merge_run(source, target, run_id, since) for run_id, since in ahead.items())
     return Merged(
         runs=len(ahead),
         events=events,
         calls=calls,
         attempts=attempts,
-        labels=_merge_labels(source, target) if only is None else 0,
+        labels=_merge_labels(source, target),
         looks=merge_ledgers(source, target),
         differing=differing,
     )
 
 
-def _runs_ahead(source: Database, target: Database, only: Collection[str] | None) -> dict[str, int]:
+def _runs_ahead(source: Database, target: Database) -> dict[str, int]:
     """Return the runs that are new to the target or have come further, and from which event on."""
     ahead: dict[str, int] = {}
     differing: list[str] = []
     there = {run_id: (state, updated) for run_id, state, updated in target.read(_STATES)}
     for run_id, state, updated in source.read(_STATES):
-        if only is not None and run_id not in only:
-            continue
         if run_id not in there:
             ahead[run_id] = 0
             continue
-        ours, theirs = (link_hashes(database, run_id) for database in (source, target))
+        ours, theirs = (_link_hashes(database, run_id) for database in (source, target))
         shared = min(len(ours), len(theirs))
         if ours[:shared] != theirs[:shared]:
             differing.append(run_id)
@@ -96,7 +93,7 @@ def _runs_ahead(source: Database, target: Database, only: Collection[str] | None
     return ahead
 
 
-def link_hashes(database: Database, run_id: str) -> list[bytes]:
+def _link_hashes(database: Database, run_id: str) -> list[bytes]:
     """Return the hash of each event of a run, which tells all before it."""
     return [link for (link,) in database.read("SELECT hash FROM event WHERE run_id = ? ORDER BY seq", (run_id,))]
 
@@ -128,14 +125,11 @@ def _copy_bodies(source: Database, target: Database) -> None:
         _enter(target, lines, lambda connection, line, insert=insert: connection.execute(insert, line).rowcount)
 
 
-def _merge_calls(source: Database, target: Database, only: Collection[str] | None) -> tuple[int, int]:
+def _merge_calls(source: Database, target: Database) -> tuple[int, int]:
     entered = differing = 0
-    for page in _pages(source, "call", _CALL):
-        lines = page if only is None else [line for line in page if line[2] in only]
-        if not lines:
-            continue
+    for lines in _pages(source, "call", _CALL):
         keys = [line[1] for line in lines]
-        found = target.read(f"SELECT key, body_hash FROM call WHERE key IN ({marks(keys)}) AND state = 'done'", keys)  # noqa: S608
+        found = target.read(f"SELECT key, body_hash FROM call WHERE key IN ({_marks(keys)}) AND state = 'done'", keys)  # noqa: S608
         known = dict(found)
         differing += sum(known.get(line[1], line[_BODY_HASH]) != line[_BODY_HASH] for line in lines)
         entered += _enter(
@@ -144,17 +138,14 @@ def _merge_calls(source: Database, target: Database, only: Collection[str] | Non
             lambda connection, line: connection.execute(_ENTER_CALL, line).rowcount,
         )
     failures = source.read(f"SELECT {_FAILURE} FROM failure")  # noqa: S608 - our own names
-    failures = failures if only is None else [line for line in failures if line[0] in only]
     _enter(target, failures, lambda connection, line: connection.execute(_ENTER_FAILURE, line).rowcount)
     return entered, differing
 
 
-def _merge_attempts(source: Database, target: Database, only: Collection[str] | None) -> int:
+def _merge_attempts(source: Database, target: Database) -> int:
     """Enter attempts, which are known again by their run, call and time; one that was open there may be settled."""
     entered = 0
     for (run_id,) in source.read("SELECT DISTINCT run_id FROM attempt"):
-        if only is not None and run_id not in only:
-            continue
         there = {(key, created): state for key, created, state in target.read(_ATTEMPTS_OF, (run_id,))}
         lines = source.read(f"SELECT {_ATTEMPT} FROM attempt WHERE run_id = ? ORDER BY seq", (run_id,))  # noqa: S608
         new = [line for line in lines if (line[0], line[1]) not in there]
@@ -191,12 +182,12 @@ def _merge_labels(source: Database, target: Database) -> int:
 def _enter(target: Database, lines: Sequence[Line], one: Callable[[Connection, Line], int]) -> int:
     """Enter lines, some in each commit, and return how many were new."""
     entered = 0
-    for part in in_parts(lines):
+    for part in _in_parts(lines):
         entered += target.submit(lambda connection, part=part: sum(one(connection, line) for line in part)).result()
     return entered
 
 
-def in_parts(lines: Sequence[T]) -> Iterator[Sequence[T]]:
+def _in_parts(lines: Sequence[T]) -> Iterator[Sequence[T]]:
     """Yield lines, as many at once as are entered in one commit."""
     for start in range(0, len(lines), _PART):
         yield lines[start : start + _PART]
@@ -210,7 +201,7 @@ def _pages(source: Database, table: str, columns: str) -> Iterator[list[Line]]:
         last = lines[-1][0]
 
 
-def marks(values: Sequence[object]) -> str:
+def _marks(values: Sequence[object]) -> str:
     """Return as many question marks as there are values."""
     return ", ".join("?" * len(values))
 
@@ -230,15 +221,15 @@ _CALL = (
     "tokens_out, tokens_cached, cost, price, model_returned, system_fingerprint, created, finished, frame"
 )
 _BODY_HASH = 8
-_ENTER_CALL = f"INSERT INTO call ({_CALL}) VALUES ({marks(_CALL.split(','))}) ON CONFLICT DO NOTHING"  # noqa: S608
+_ENTER_CALL = f"INSERT INTO call ({_CALL}) VALUES ({_marks(_CALL.split(','))}) ON CONFLICT DO NOTHING"  # noqa: S608
 _FAILURE = "run_id, key, message, status, created"
 _ENTER_FAILURE = f"INSERT INTO failure ({_FAILURE}) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"  # noqa: S608
 _ATTEMPT = "key, created, run_id, state, repeated, reserved_cost, reserved_tokens, cost, tokens, settled, shard"
 _ATTEMPTS_OF = "SELECT key, created, state FROM attempt WHERE run_id = ?"
-_ENTER_ATTEMPT = f"INSERT INTO attempt ({_ATTEMPT}) VALUES ({marks(_ATTEMPT.split(','))})"  # noqa: S608
+_ENTER_ATTEMPT = f"INSERT INTO attempt ({_ATTEMPT}) VALUES ({_marks(_ATTEMPT.split(','))})"  # noqa: S608
 _SETTLE_ATTEMPT = """
 UPDATE attempt SET state = ?, cost = ?, tokens = ?, settled = ? WHERE key = ? AND created = ? AND run_id = ?
 """
 _LABEL = 'queue, action, row_id, annotator, created, row_key, "group", label, reason, seconds, probability, design'
 _FIND_LABEL = "SELECT seq FROM label WHERE queue = ? AND action = ? AND row_id = ? AND annotator = ? AND created = ?"
-_ENTER_LABEL = f"INSERT INTO label ({_LABEL}, replaces) VALUES ({marks(_LABEL.split(','))}, ?) RETURNING seq"  # noqa: S608
+_ENTER_LABEL = f"INSERT INTO label ({_LABEL}, replaces) VALUES ({_marks(_LABEL.split(','))}, ?) RETURNING seq"  # noqa: S608

@@ -29,7 +29,7 @@ SUBCOMMANDS = {
     "route": ("judge", "ask"),
     "student": ("train", "data", "judge"),
     "answers": ("compare", "clarify", "measure", "sample"),
-    "workspace": ("merge", "archive"),
+    "workspace": ("merge",),
 }
 EVERY = [(name,) for name in COMMANDS if name not in SUBCOMMANDS] + [
     (n, s) for n, subs in SUBCOMMANDS.items() for s in subs
@@ -317,6 +317,15 @@ def test_a_retired_command_says_what_to_do_instead(name: str, capsys: pytest.Cap
     assert capsys.readouterr().err == f"error: `{name}` was removed: {RETIRED[name]}\n"
     assert run("--help") == 0
     assert f"\n  {name} " not in capsys.readouterr().out
+
+
+def test_a_retired_word_of_a_group_says_what_to_do_instead(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is taken out of a workspace any more: a kept run may need any answer."""
+    assert run("workspace", "archive", ".", "../old", "--before", "2026-07-01") == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: `workspace archive` was removed: copy the folder")
+    assert run("workspace", "--help") == 0
+    assert "archive" not in capsys.readouterr().out
 
 
 def test_a_run_of_the_retired_tune_is_listed_and_explained(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
