@@ -13,7 +13,7 @@ from .models.counters import Outcome, Progress
 from .models.heap import heap_at_rest
 from .models.model import Completion, Request
 from .prompt import JudgePrompt
-from .reply import read_reply
+from .reply import read_reply, why_unreadable
 from .response_format import response_format
 from .rows import Dataset, Row
 from .scale import DecisionRule
@@ -94,7 +94,7 @@ def judge(
     outcomes = client.ask(requests[:first]) if first else []
     if first:
         _require_logprobs(prompt, outcomes, client)
-    outcomes += client.ask(requests[first:], progress=progress)
+    outcomes += client.ask(requests[first:], progress=progress, unreadable=lambda reply: why_unreadable(prompt, reply))
     if first:
         _require_logprobs(prompt, outcomes, client)
     simulated = client.model.simulated

@@ -96,6 +96,11 @@ class JudgedArrays:
         raise NotImplementedError
 
     @property
+    def repaired(self) -> int:
+        """How many verdicts were read from a reply that had to be mended."""
+        return 0
+
+    @property
     def unlabelled(self) -> int:
         """How many rows have no human label."""
         raise NotImplementedError

@@ -159,6 +159,11 @@ class JudgedDataset(JudgedArrays):
         return dict(sorted(Counter(a.reason for a in self.answers if isinstance(a, Unscored)).items()))
 
     @property
+    def repaired(self) -> int:
+        """How many verdicts were read from a reply that had to be mended."""
+        return sum(isinstance(answer, Verdict) and answer.parser == "repaired" for answer in self.answers)
+
+    @property
     def unlabelled(self) -> int:
         """How many rows have no human label."""
         return sum(row.label is None for row in self.dataset.rows)

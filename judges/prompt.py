@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from .errors import PromptError, explain_yaml_error
 from .files.small_file import read_small_text
 from .models.model import Message
-from .reply_reading import ReplyForm
+from .reply_reading import SCORE_WORDS, ReplyForm
 from .rows import Row
 from .scale import DecisionRule, OutputScale, ScaleKind
 
@@ -143,7 +143,29 @@ class JudgePrompt:
             "before": before,
             "after": after,
         }
+        if heads := self._heads():
+            form["heads"] = heads
         return {**form, "low_is_good": True} if scale.low_is_good else form
+
+    def _heads(self) -> list[str]:
+        """Return what stands before the texts of a row, and their fences: a reply that has it goes on by itself.
+
+        A head that may name the verdict is none.
+        """
+        parts = _template_parts(self.template)
+        heads: list[str] = []
+        for name, before in zip(parts[1::2], parts[::2], strict=False):
+            line = before.rstrip().rpartition("\n")[2].strip()
+            words = line.strip("#*[]<>:： ").lower()
+            if 3 <= len(line) <= 60 and line[-1] in ":：>]*" and words not in self._verdict_words:
+                heads.append(line)
+            heads.append(f"<{name}-")
+        return list(dict.fromkeys(heads))
+
+    @property
+    def _verdict_words(self) -> set[str]:
+        names = {name.lower() for names in self.reply_fields.values() for name in names}
+        return {*names, *SCORE_WORDS, *(side.strip("#*[]<>:： ").lower() for side in self.mark_sides)}
 
     @property
     def states_probability(self) -> bool:

@@ -6,20 +6,20 @@ What a text says is read by `reply_reading.py`, which exports carry with them. A
 
 from __future__ import annotations
 
+from typing import Any
+
 import orjson
 
 from .models.model import Completion
 from .prompt import JudgePrompt
 from .reply_reading import (
     MAX_REPLY,
-    FoundObjects,
     Reading,
     Unreadable,
     on_scale,
     read_object,
     read_text,
     require_whole,
-    without_thinking,
 )
 from .verdict import Answer, Unscored, UnscoredReason, Verdict
 
@@ -55,11 +55,18 @@ def _read(prompt: JudgePrompt, text: str) -> Reading:
     """Read a text as `read_text` does, a reply that is one flat object in a tenth of its time."""
     form = prompt.reply_form
     if len(text) <= MAX_REPLY:
-        inner = without_thinking(text)
-        plain = _plain_object(inner, prompt.reply_fields["score"])
-        if plain is not None and plain.body is not None:
-            return on_scale(read_object(plain.body, form), inner, form)
+        fields = _plain_object(text.strip())
+        if fields is not None and any(name in fields for name in form["scores"]):
+            reading = read_object(fields, form)
+            if reading is not None:
+                return on_scale(reading, text, form)
     return read_text(text, form)
+
+
+def why_unreadable(prompt: JudgePrompt, completion: Completion) -> str:
+    """Return why a reply has no verdict that can be read; empty where it has one, was cut or is a refusal."""
+    answer = read_reply(prompt, completion)
+    return answer.detail if isinstance(answer, Unscored) and answer.reason == "parse" else ""
 
 
 def why_broken(completion: Completion) -> tuple[UnscoredReason, str] | None:
@@ -80,10 +87,10 @@ def cut_off(completion: Completion) -> str:
     return f"the reply was cut off at its limit of tokens{spent}"
 
 
-def _plain_object(text: str, names: tuple[str, ...]) -> FoundObjects | None:
+def _plain_object(text: str) -> dict[str, Any] | None:  # Any: JSON from a model
     """Read a reply that is one flat object, as nearly all are; None where it is anything else.
 
-    It says what `find_objects` says, in a tenth of its time. A field that stands twice shows in the number of quotes.
+    A field that stands twice shows in the number of quotes.
     """
     if not text.startswith("{"):
         return None
@@ -100,10 +107,7 @@ def _plain_object(text: str, names: tuple[str, ...]) -> FoundObjects | None:
             body[name] = float(value)
         elif kind is not float and kind is not bool and value is not None:
             return None
-    if _count_quotes(text) != quotes:
-        return None
-    scored = any(name in body for name in names)
-    return FoundObjects(body if scored else None, some=True, broken=False)
+    return body if _count_quotes(text) == quotes else None
 
 
 def _count_quotes(text: str) -> int:

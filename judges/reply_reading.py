@@ -3,9 +3,10 @@
 Judgewright reads replies with this file, and a Python export carries it as it stands: no tool reads a reply in another
 way. `runs/exports/reply_reading.mjs` is the same in JavaScript; both pass `tests/runs/exports/test_reply_reading.py`.
 
-JSON decides first: the last top-level object with the form's score field, and then nothing around it is read.
-In prose the last line that names a verdict decides, because a reply may quote the row, the scale or its own draft
-before it decides. Where the deciding place is not readable, nothing else is tried.
+A reply ends with its turn: what follows a chat template's mark, or the prompt's own heads once more, is not read.
+Of JSON the last top-level object decides that is as complete as any other, and nothing around it is read. In prose
+the last line that names a verdict decides, because a reply may quote the row, the scale or its own draft before it
+decides. Where that cannot be read, a bounded repair is tried, which counts only where it leaves one reading.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NotRequired, TypedDict
 
 # What follows goes into each Python export.
@@ -22,6 +23,9 @@ MAX_REPLY = 1 << 20
 """Characters; a longer reply is not read."""
 MAX_OBJECTS = 200
 """Opening braces at which a JSON object is tried; a reply with more of them has no last one that we know."""
+MAX_REPAIR = 1 << 15
+"""Characters; a longer reply is not repaired, nor are more than the first `MAX_REPAIRS` broken objects of one."""
+MAX_REPAIRS = 20
 
 FINISHES: Mapping[str, str] = {
     **dict.fromkeys(("", "stop", "stop_sequence", "stop_sequences", "eos", "eos_token", "endoftext"), "stop"),
@@ -34,10 +38,35 @@ FINISHES: Mapping[str, str] = {
 """What endpoints call the end of a reply, and which of four ends it is: OpenAI, Azure, vLLM, TGI,
 llama.cpp, Gemini, Mistral, Cohere, Anthropic and the gateways before them."""
 
-_THINKING = re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE)
-_THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
-_TAG = re.compile(r"</?think(?:ing)?>", re.IGNORECASE)
-_SCORE_WORDS = ("score", "grade", "rating", "verdict", "label", "answer")
+_THOUGHTS = r"(?:[a-z]{1,12}:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|scratch_?pad|analysis|monologue)"
+_OPENS_THOUGHT = (
+    rf"<\|channel\|?>(?:analysis|commentary|thought)(?:<\|message\|>)?|[<◁\[]{_THOUGHTS}[>▷\]]"
+    rf"|<\|(?:(?:start|begin)_(?:of_)?)?{_THOUGHTS}\|>"
+)
+_ENDS_THOUGHT = (
+    rf"[<◁\[]/{_THOUGHTS}[>▷\]]|<\|(?:/|end_(?:of_)?){_THOUGHTS}\|>|<channel\|>|assistantfinal"
+    r"|<\|channel\|>final<\|message\|>|<\|(?:start|begin)_(?:of_)?(?:response|text|solution|answer|box)\|>"
+)
+"""What ends the thinking or opens the answer after it, in the templates of DeepSeek, Mistral, Kimi, Cohere, OpenAI."""
+_ENDS_TURN = (
+    r"</?s>|<[|｜][a-z0-9_▁ :/-]{1,40}[|｜]?>|<[a-z0-9_▁]{1,40}[|｜]>|\[\|/?[a-z0-9_]{2,20}\|\]|\[/?INST\]"
+    r"|<</?SYS>>|<(?:end|start)_of_[a-z]{2,12}>|<(?:[a-z]{1,8}:)?[be]o[stmahd]>"
+    r"|<(?:reserved|unused|extra_id|special)_?[0-9]{1,4}>"
+)
+"""The marks of chat templates, by their forms."""
+_THOUGHT = re.compile(_ENDS_THOUGHT, re.IGNORECASE)
+_TAG = re.compile(rf"{_OPENS_THOUGHT}|(?P<ends>{_ENDS_THOUGHT})", re.IGNORECASE)
+_OPENING = re.compile(
+    rf"\s*(?:(?P<thought>{_OPENS_THOUGHT})|(?:{_ENDS_TURN})(?:assistant|model|user|human|system)?)", re.IGNORECASE
+)
+_TURN = re.compile(rf"(?P<struck><s>[^<\n]{{1,200}}</s>)|{_ENDS_TURN}", re.IGNORECASE)
+_ASKER = r"(?:human|user|customer|instructions?|input|prompt|system)"
+_ANSWERER = r"(?:assistant|model|ai|response|output)"
+SCORE_WORDS = (
+    *("score", "grade", "rating", "verdict", "label", "answer"),
+    *("评分", "评级", "得分", "分数", "評価", "評点", "スコア", "점수", "평점"),
+)
+_WIDE = str.maketrans("０１２３４５６７８９", "0123456789")
 WORDS_FOR_ONE = frozenset({"yes", "true", "1", "positive"})
 WORDS_FOR_ZERO = frozenset({"no", "false", "0", "negative"})
 
@@ -86,6 +115,8 @@ class ReplyForm(TypedDict):
     """The fields of the object that may hold the grade, the first that is there; `a.b` is the field `b` of `a`."""
     texts: Sequence[str]
     confidences: Sequence[str]
+    heads: NotRequired[Sequence[str]]
+    """What stands before the texts of a row in the prompt; where a reply has it again, it has gone on by itself."""
     mark: str
     """Of a reply in prose: empty, `start`, `last line`, or `between` the two texts that follow."""
     before: str
@@ -98,9 +129,11 @@ class Reading:
 
     score: float
     parser: str
-    """Where it stood: `json`, `mark`, `last` line, `sentence` or the `whole` text."""
+    """Where it stood: `json`, `mark`, `last` line, `sentence` or the `whole` text; `repaired` if it was mended."""
     confidence: float | None = None
     rationale: str = ""
+    fields: Mapping[str, Any] = field(default_factory=dict)  # Any: JSON from a model
+    """Of a JSON object the fields that were asked for."""
 
 
 class Unreadable(ValueError):
@@ -124,13 +157,19 @@ class _Twice:
 
 
 @dataclass(slots=True)
-class FoundObjects:
-    """The last top-level object with a score field, and whether there is any object, a broken one after it, or more."""
+class _Found:
+    """The objects of a reply's own turn."""
 
-    body: dict[str, Any] | None  # Any: JSON from a model
-    some: bool
-    broken: bool
+    text: str = ""
+    """The turn, with a sign in the place of each object."""
+    bodies: list[tuple[int, dict[str, Any]]] = field(default_factory=list)  # Any: JSON from a model
+    """Of each object with the score its turn and the fields that were asked for; more than one turn is seldom."""
+    broken: bool = False
+    """Whether one after the last of them cannot be read."""
     cut: bool = False
+    """Whether there were too many to try them all."""
+    end: int | None = None
+    """Where the turn ends, if not with the reply."""
 
 
 def plain_finish(reason: str) -> str:
@@ -161,28 +200,32 @@ def read_text(text: str, form: ReplyForm) -> Reading:
     if len(text) > MAX_REPLY:
         raise Unreadable(f"a reply of {len(text):,} characters is not read")
     text = without_thinking(text)
-    form = _with_marked_field(text, form)
-    objects, reading = find_objects(text, form["scores"]), None
-    unsure = objects.cut or (objects.broken and form["json"])
-    if objects.body is not None and not unsure:
-        reading = read_object(objects.body, form)
-    in_prose = objects.body is None and not objects.some
-    # Braces where JSON was asked for are a broken object, and are not read as prose.
-    if in_prose and not (form["json"] and ("{" in text or "}" in text)):
-        reading = _read_prose(text, form)
+    reading = _read_turn(text, form, loose=False)
+    if reading is None and len(text) <= MAX_REPAIR:
+        reading = _read_turn(text, form, loose=True)
+        if reading is not None:
+            reading.parser = "repaired"
     return on_scale(reading, text, form)
 
 
-def _with_marked_field(text: str, form: ReplyForm) -> ReplyForm:
-    """Return a form in prose with a field named as its mark, where an object is all of the reply.
+def _read_turn(text: str, form: ReplyForm, *, loose: bool) -> Reading | None:
+    """Read the first turn of a reply: an object where JSON was asked for or is all there is, else prose.
 
-    So `{"verdict": "PASS"}` is read for the mark `Verdict: ...`. One among other words may be a quotation.
+    An object among the words of a reply in prose may be a quotation, and counts where the words have no verdict.
+    Braces where JSON was asked for are a broken object, and are not read as prose.
     """
-    words = re.findall(r"[^\W\d_]\w*", form["before"])
-    if form["json"] or not words or not re.fullmatch(r"(?:```[a-z]*[ \r\n]*)?\{[\s\S]*\}(?:[ \r\n]*```)?", text):
-        return form
-    name = "_".join(words)
-    return {**form, "scores": [name, name.lower(), *form["scores"]]}
+    found = _find_objects(text, form, loose)
+    turn = text[: found.end].strip()
+    if not form["json"] and re.fullmatch(r"(?:```[a-z]*[ \r\n]*)?\{[\s\S]*\}(?:[ \r\n]*```)?", turn):
+        name = "_".join(re.findall(r"[^\W\d_]\w*", form["before"]))  # `Verdict: ...` names the field `verdict`
+        names = [name, name.lower()] if name else []
+        form = {**form, "scores": [*names, *form["scores"], *(SCORE_WORDS if loose else ())]}
+        return _choose(_find_objects(text, form, loose), form, loose)
+    if form["json"] and ("{" in turn or "}" in turn):
+        return None if found.broken else _choose(found, form, loose)
+    reading = _read_prose(found.text.strip(), form, loose)
+    at_end = found.text.rstrip("` \r\n").endswith(_OBJECT) and not form["mark"]
+    return reading if reading and not at_end else _choose(found, form, loose) or reading
 
 
 def on_scale(reading: Reading | None, text: str, form: ReplyForm) -> Reading:
@@ -205,61 +248,232 @@ def turned(number: float) -> float:
 def without_thinking(text: str) -> str:
     """Drop the thinking a reply opens with; all of it where it never ends. One quoted later is text like any other.
 
-    Where the chat template has opened it already, the reply has the closing tag only.
+    Where the chat template has opened it already, the reply has the closing tag only. A template's mark at the start
+    goes too, and with that of a person's turn all of it: there is no reply.
     """
     at = 0
     tag = _TAG.search(text)
     # Not within an object: there the tag is quoted, perhaps from a row that wants to be read as a verdict.
-    if tag is not None and tag[0][1] == "/" and text.count("{", 0, tag.start()) == text.count("}", 0, tag.start()):
+    if tag and tag["ends"] and text.count("{", 0, tag.start()) == text.count("}", 0, tag.start()):
         at = tag.end()
-    while opened := _THINKING.match(text, at):
-        closed = _THOUGHT.search(text, opened.end())
-        if closed is None:
+    while opened := _OPENING.match(text, at):
+        at = opened.end()
+        if opened["thought"]:
+            closed = _THOUGHT.search(text, at)
+            if closed is None:
+                return ""
+            at = closed.end()
+        elif re.search("user|human|system", opened[0], re.IGNORECASE):
             return ""
-        at = closed.end()
     return text[at:].strip()
 
 
-def find_objects(text: str, names: Sequence[str]) -> FoundObjects:
-    """Find the top-level JSON objects of a reply, in one pass from left to right.
+_OBJECT = "\ufffc"
+
+
+def _find_objects(text: str, form: ReplyForm, loose: bool) -> _Found:
+    """Find the top-level JSON objects of a reply's turn, in one pass from left to right.
 
     What a failed attempt has passed over is not tried again, and an object inside braces that failed and are
     still open is not top-level: it may be a quotation in a JSON reply that is broken further out.
+
+    Args:
+        loose: Whether objects that are nearly JSON count too.
     """
 
     def opened(start: int, end: int) -> int:
         return text.count("{", start, end) - text.count("}", start, end)
 
+    found, pieces, turn, most, depth, at, tries = _Found(), [], 0, 0, 0, 0, 0
+    for _ in range(MAX_OBJECTS):
+        start = text.find("{", at)
+        end = len(text) if start < 0 else start
+        found.end = next((mark.start() for mark in _TURN.finditer(text, at, end) if not mark["struck"]), None)
+        if most and found.end is None:
+            for head in _heads_pattern(form).finditer(text, at, end):
+                if not head["answerer"] and most == _completeness(None, form):
+                    found.end = head.start()
+                    break
+                turn += 1
+        if found.end is not None or start < 0:
+            pieces.append(text[at : found.end])
+            break
+        pieces.append(text[at:start])
+        depth = max(0, depth + opened(at, start))
+        try:
+            parsed, at = _decode(text, start)
+            if parsed is None and loose and tries < MAX_REPAIRS:
+                tries += 1
+                parsed, at = _decode_nearly(text, start) or (None, at)
+        except RecursionError:
+            found.cut = True
+            break
+        if parsed is None or depth:
+            depth = depth if parsed is not None else max(0, depth + opened(start, at))
+            found.broken = True
+            pieces.append(text[start:at])
+            continue
+        pieces.append(_OBJECT)
+        fields = _asked_fields(parsed, form, loose)
+        if any(name in fields for name in form["scores"]):
+            found.bodies.append((turn, fields))
+            complete = _completeness(fields, form)
+            if complete >= most:
+                most, found.broken = complete, False
+    else:
+        found.cut = text.find("{", at) >= 0
+        pieces.append(text[at:])
+    found.text = "".join(pieces)
+    return found
+
+
+def _heads_pattern(form: ReplyForm) -> re.Pattern[str]:
+    """Return the pattern of a line that opens another turn: a head of the prompt, or who speaks."""
+    own = "".join(rf"{_with_any_blanks(head)}|" for head in form.get("heads", ()))
+    ends = r"[ \t*\r\]>]{0,4}(?:[:：]|(?=\n|\Z))"
+    heads = rf"{own}{_ASKER}{ends}|(?P<answerer>{_ANSWERER}{ends})"
+    return re.compile(rf"(?<=[\n}}])[ \t#*>\[<-]{{0,8}}(?:{heads})", re.IGNORECASE)
+
+
+def _decode(text: str, start: int) -> tuple[dict[str, Any] | None, int]:  # Any: JSON from a model
+    """Return the JSON object that starts at a brace and where it ends; without one, how far it could be read."""
     refused: list[str] = []
     # float reads a number of any length at once; int would refuse thousands of digits
     decoder = json.JSONDecoder(
         strict=False, parse_constant=refused.append, parse_int=float, object_pairs_hook=_with_doubles
     )
-    body, some, broken, depth, at = None, False, False, 0, 0
-    for _ in range(MAX_OBJECTS):
-        start = text.find("{", at)
-        if start < 0:
-            return FoundObjects(body, some, broken)
-        depth = max(0, depth + opened(at, start))
-        refused.clear()
-        try:
-            parsed, length = decoder.raw_decode(text[start:])  # a slice: an error counts the line breaks before it
-        except json.JSONDecodeError as error:
-            parsed, length = None, max(1, error.pos)
-            depth = max(0, depth + opened(start, start + length))
-        except RecursionError:
-            return FoundObjects(body, some, broken, cut=True)
-        at = start + length
-        if parsed is None or refused or depth:
-            broken = True
-            continue
-        some = True
+    try:
+        # a slice: an error counts the line breaks before it
+        parsed, length = decoder.raw_decode(text[start:])
+    except json.JSONDecodeError as error:
+        return None, start + max(1, error.pos)
+    return None if refused else parsed, start + length
+
+
+_ENDS_TEXT = r"(?=[ \t\r\n]{0,40}(?:[,:：，=}\]]|//|/\*|#|\Z)|[ \t\r]{0,40}\n[ \t\r\n]{0,40}[\"'“])"
+_QUOTED = "|".join(
+    rf"{opening}((?:\\[\s\S]|[^\\{closing}]|[{closing}](?!{_ENDS_TEXT}))*)[{closing}]{_ENDS_TEXT}"
+    for opening, closing in (('"', '"'), ("'", "'"), ("[“”„]", "“”"), ("`", "`"))
+)
+_NEARLY = re.compile(
+    rf"[ \t\r\n]+|//[^\n]*|#[^\n]*|/\*(?:[^*]|\*(?!/))*\*/|([{{}}\[\],:：，=])|{_QUOTED}"
+    r"|((?:[^ \t\r\n,:：，=\[\]{}\"'“”„`/#]|/(?![/*]))(?:[^\n,:：，\[\]{}\"“”/#]|/(?![/*]))*)"
+)
+"""A piece of an object that is nearly JSON: blanks or a comment, a sign, a text in quotes, a bare word."""
+_JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
+_BARE = {"true": "true", "false": "false", "null": "null", "none": "null", "nan": "null", "undefined": "null"}
+
+
+def _decode_nearly(text: str, start: int) -> tuple[dict[str, Any], int] | None:  # Any: JSON from a model
+    """Read an object that is nearly JSON: comments, commas, quotes, escapes and bare words as people write them."""
+    if text.startswith("{{", start):  # as templates write a brace
+        inner = _decode_nearly(text, start + 1)
+        return (inner[0], inner[1] + 1) if inner and text.startswith("}", inner[1]) else None
+    pieces: list[str] = []
+    depth, at = 0, start
+    while piece := _NEARLY.match(text, at):
+        at = piece.end()
+        sign, *texts, bare = piece.groups()
+        sign = {"：": ":", "=": ":", "，": ","}.get(sign, sign)
+        last = pieces[-1] if pieces else ""
+        if sign in ("}", "]"):
+            depth -= 1
+            if last == ",":
+                pieces.pop()
+        elif sign not in (",", ":"):
+            value = _as_json(bare, [one for one in texts if one is not None])
+            if value is None and not sign:
+                if bare:
+                    return None
+                continue
+            if last and last not in "{[,:":
+                pieces.append(",")
+            depth += sign in ("{", "[")
+            sign = sign or value
+        pieces.append(str(sign))
+        if not 0 < depth < 50:
+            break
+    try:
+        parsed, _ = _decode("".join(pieces), 0)
+    except RecursionError:
+        return None
+    return None if parsed is None or depth else (parsed, at)
+
+
+def _as_json(bare: str | None, texts: Sequence[str]) -> str | None:
+    """Return a bare word or a text in quotes as JSON; None where it is neither, or stands for something left out."""
+    if texts:
+        escaped = re.sub(
+            r"\\(?:([\"\\/bfnrt]|u[0-9a-fA-F]{4})|([\s\S]))|(\")",
+            lambda one: f"\\{one[1]}" if one[1] else '\\"' if one[3] else one[2] if one[2] == "'" else f"\\\\{one[2]}",
+            texts[0],
+        )
+        return f'"{escaped}"'
+    word = (bare or "").rstrip(" \t\r")
+    if not re.search(r"[^\W_]", word):
+        return None
+    if _JSON_NUMBER.fullmatch(word):
+        return word
+    return _BARE.get(word.lower()) or json.dumps(word)
+
+
+def _choose(found: _Found, form: ReplyForm, loose: bool) -> Reading | None:
+    """Return the verdict of the last object that is as complete as any other.
+
+    Where two turns have verdicts that differ, or a repair leaves two readings, there is none.
+    """
+    if found.cut or not found.bodies:
+        return None
+    most = max(_completeness(fields, form) for _, fields in found.bodies)
+    bodies = [(turn, fields) for turn, fields in found.bodies if _completeness(fields, form) == most]
+    last_turn, last = bodies[-1]
+    reading = read_object(last, form, loose=loose)
+    others = found.bodies if last_turn != found.bodies[0][0] else bodies if loose else ()
+    for _, fields in others:
+        other = read_object(fields, form, loose=loose)
+        if reading is None or other is None or other.score != reading.score:
+            raise Unreadable("the reply has two verdicts that differ, and nothing says which of them counts")
+    return reading
+
+
+def _completeness(fields: Mapping[str, Any] | None, form: ReplyForm) -> int:  # Any: JSON from a model
+    """Count the fields that were asked for and that an object with the score has; without an object all of them."""
+    return 1 + sum(fields is None or name in fields for name in (*form["texts"], *form["confidences"]))
+
+
+def _asked_fields(body: Any, form: ReplyForm, loose: bool) -> dict[str, Any]:  # Any: JSON from a model
+    """Return the fields of an object that were asked for; loosely, whatever their letters, or within a wrapper."""
+    names = (*form["scores"], *form["texts"], *form["confidences"])
+    for _ in range(4):
+        known = _with_doubles([(_plain_name(key), value) for key, value in body.items()]) if loose else body
+        fields: dict[str, Any] = {}  # Any: JSON from a model
         for name in names:
-            if "." in name and name not in parsed and (found := _nested(parsed, name)) is not None:
-                parsed[name] = found
-        if any(name in parsed for name in names):
-            body, broken = parsed, False
-    return FoundObjects(body, some, broken, cut=text.find("{", at) >= 0)
+            spelled = _plain_name(name) if loose and name not in body else name
+            value = body.get(name, known.get(spelled, _nested(body, name) if "." in name else None))
+            if value is not None or spelled in known:
+                fields[name] = value
+        if not loose or any(name in fields for name in form["scores"]):
+            break
+        inner = [_called(key, value) for key, value in body.items()]
+        inner = [one for one in inner if isinstance(one, dict)]
+        if len(inner) > 1 or len(body) > 1:
+            every = _completeness(None, form)
+            inner = [one for one in inner if len(_asked_fields(one, form, False)) == every > 1]
+        if len(inner) != 1:
+            break
+        body = inner[0]
+    return fields
+
+
+def _called(name: str, value: Any) -> Any:  # Any: JSON from a model
+    """Return the arguments of a call of a tool, which are JSON in a text."""
+    if name in ("arguments", "parameters") and isinstance(value, str) and value.startswith("{"):
+        return _decode(value, 0)[0]
+    return value
+
+
+def _plain_name(name: str) -> str:
+    return re.sub(r"[\s_*-]", "", name).lower()
 
 
 def _nested(body: Any, path: str) -> Any:  # Any: JSON from a model
@@ -284,36 +498,60 @@ def _with_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:  # Any: JSON 
     return body
 
 
-def read_object(body: dict[str, Any], form: ReplyForm) -> Reading | None:  # Any: JSON from a model
-    """Return the verdict of a JSON object; its texts may quote the row and are not searched for one."""
-    name = next(name for name in form["scores"] if name in body)
-    if isinstance(body[name], _Twice):
-        raise Unreadable(f"the field {name!r} stands more than once in the reply, with different values")
-    score = _grade(form, body[name])
+def read_object(fields: dict[str, Any], form: ReplyForm, *, loose: bool = False) -> Reading | None:
+    """Return the verdict of an object's fields; its texts may quote the row and are not searched for one."""
+    names = [name for name in form["scores"] if name in fields]
+    if isinstance(fields[names[0]], _Twice):
+        raise Unreadable(f"the field {names[0]!r} stands more than once in the reply, with different values")
+    if loose:
+        grades = {grade for name in names if (grade := _loose_grade(form, fields[name])) is not None}
+        score = grades.pop() if len(grades) == 1 else None
+    else:
+        score = _grade(form, fields[names[0]])
     if score is None:
         return None
-    confidence = None
-    for field in form["confidences"]:
-        if field in body:
-            confidence = _share(body[field])
-            break
+    stated = [fields[name] for name in form["confidences"] if name in fields]
+    confidence = _share(stated[0]) if stated else None
+    texts = [fields[name] for name in form["texts"] if name in fields]
     try:
-        found = ((f, body[f] if f in body else _nested(body, f)) for f in form["texts"])
-        texts = [text for f, text in found if f in body or text is not None]
         rationale = "\n".join(str(text.last if isinstance(text, _Twice) else text) for text in texts)
     except RecursionError:  # a text field that holds lists a thousand deep
         rationale = ""
-    return Reading(score, "json", confidence, rationale)
+    return Reading(score, "json", confidence, rationale, fields)
 
 
-def _read_prose(text: str, form: ReplyForm) -> Reading | None:
-    """Return the verdict of a prose reply: its last verdict line, else its last sentence with one, else all of it."""
+def _read_prose(text: str, form: ReplyForm, loose: bool) -> Reading | None:
+    """Return the verdict of a prose reply: its last verdict line, else its last sentence with one, else all of it.
+
+    Where a head of the prompt follows on a verdict, the model has gone on with a row of its own.
+    """
     lines = text.splitlines()
     if text.startswith("```") and len(lines) > 2 and lines[-1].strip() == "```":
         text = "\n".join(lines[1:-1]).strip()
     text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if loose:
+        text = text.translate(_WIDE)
+    for head in list(_heads_pattern(form).finditer(text))[:8]:
+        before = text[: head.start()].strip()
+        if before and _verdict_in_place(before, form) and (reading := _prose_verdict(before, form, loose)):
+            again = _prose_verdict(text[head.end() :].strip(), form, loose) if head["answerer"] else None
+            if again and again.score != reading.score:
+                raise Unreadable("the reply has two verdicts that differ, and nothing says which of them counts")
+            return reading
+    return _prose_verdict(text, form, loose)
+
+
+def _verdict_in_place(text: str, form: ReplyForm) -> bool:
+    """Whether a text has the name of a verdict or the prompt's own mark, or ends with a line that is a value."""
+    last = text.rpartition("\n")[2]
+    return form["mark"] in ("between", "start") or bool(
+        _last(_line_pattern(form), text) or _only_value(_value_pattern(form), last)
+    )
+
+
+def _prose_verdict(text: str, form: ReplyForm, loose: bool) -> Reading | None:
     value = _value_pattern(form)
-    if form["mark"] and (written := _marked(form, value, text)) is not None:
+    if form["mark"] and (written := _marked(form, value, text, loose)) is not None:
         score = _grade(form, written) if written else None
         return None if score is None else Reading(score, "mark", None, text)
     if line := _last(_line_pattern(form), text):
@@ -336,7 +574,7 @@ def _read_prose(text: str, form: ReplyForm) -> Reading | None:
     return Reading(score, parser, confidence, text)
 
 
-def _marked(form: ReplyForm, value: str, text: str) -> str | None:
+def _marked(form: ReplyForm, value: str, text: str, loose: bool) -> str | None:
     """Return the value at the prompt's own mark, empty where none can be read there; None where the mark is missing."""
     if form["mark"] != "between":
         if _last(_line_pattern(form), text):
@@ -345,6 +583,11 @@ def _marked(form: ReplyForm, value: str, text: str) -> str | None:
         return _at_place(form["mark"], value, lines, form) if lines else None
     before, after = (_with_any_blanks(side) for side in (form["before"], form["after"]))
     mark = _last(re.compile(rf"(?<!\w){before}" if form["before"][0].isalnum() else before, re.IGNORECASE), text)
+    if mark is None and loose:  # in other brackets, or with the scale in brackets before its colon
+        name = _with_any_blanks(form["before"].strip("[](){}<>*:： "))
+        scale = r"\s*[(\[][^()\[\]\n]{0,40}[)\]]\s*[:：]"
+        other = rf"{name}{scale}" if form["before"][-1] in ":：" else rf"[\[(<{{*]{{1,4}}{name}[\])>}}*]{{1,4}}"
+        mark = _last(re.compile(other, re.IGNORECASE), text)
     if mark is None:
         return None
     closed = rf"[{_MARK}.]{{0,40}}?{after}" if after else ""
@@ -352,6 +595,9 @@ def _marked(form: ReplyForm, value: str, text: str) -> str | None:
     if match:
         return match.group(1)
     line = text[mark.end() :].partition("\n")[0]
+    if loose:
+        within = re.split(after, text[mark.end() :], maxsplit=1, flags=re.IGNORECASE)[0] if after else line
+        return _one_value(form, within) or ""
     return (_worded(form) and not after and _after_arrow(value, line)) or ""
 
 
@@ -382,6 +628,17 @@ def _at_place(place: str, value: str, lines: Sequence[str], form: ReplyForm) -> 
     return match.group(1) if match else None
 
 
+def _one_value(form: ReplyForm, text: str) -> str | None:
+    """Return the only value of a text, which opens it; words may follow that say why, as in `4 (Mostly)`."""
+    value = _value_pattern(form)
+    match = re.match(rf"{_KEY}[{_MARK}]{{0,40}}{_NAMED}{value}{_UNIT}", text.strip(), re.IGNORECASE)
+    if match is None:
+        return None
+    rest = text.strip()[match.end() :]
+    again = re.search(rf"(?<!\w){value}", rest, re.IGNORECASE) or (not form["labels"] and re.search("[0-9]", rest))
+    return match[1] if not again and re.match(rf"{_MARKS}(?:[.,;:–—(\[-]|$)|[ \t]{{0,9}}[(\[]", rest) else None
+
+
 def _after_arrow(value: str, line: str) -> str | None:
     """Return the value that ends a line after an arrow, as in `reason -> PASS`."""
     *before, last = re.split(_ARROW, line)
@@ -409,9 +666,9 @@ def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
 def _line_pattern(form: ReplyForm) -> re.Pattern[str]:
     """Return the pattern of a line that opens with the name of a verdict and a colon or equals sign."""
     taken = (*form["texts"], *form["confidences"])
-    words = dict.fromkeys((*form["scores"], *(w for w in _SCORE_WORDS if w not in taken)))
+    words = dict.fromkeys((*form["scores"], *(w for w in SCORE_WORDS if w not in taken)))
     named = "|".join(re.escape(w).replace("_", "[ _]") for w in sorted(words, key=len, reverse=True))
-    gap = r"[ \t\"'*_`\])”’»]{0,40}+"
+    gap = r"[ \t\"'*_`\])”’»]{0,40}+(?:[(\[][^()\[\]\n]{0,40}[)\]][ \t*_]{0,9})?+"
     return re.compile(rf"{_LINE_HEAD}(?:{named}){gap}[:=：]", re.IGNORECASE | re.MULTILINE)
 
 
@@ -524,6 +781,20 @@ def _grade(form: ReplyForm, value: Any) -> float | None:  # Any: JSON from a mod
             return float(labels.index(name)) if name in labels else None
         return float(value)
     return None
+
+
+def _loose_grade(form: ReplyForm, value: Any) -> float | None:  # Any: JSON from a model
+    """Return the grade of a value that is nearly one: `"0/3"`, `"4 (Mostly)"`, `{"value": 0}`, `[3]`."""
+    grade = _grade(form, value)
+    if grade is not None:
+        return grade
+    if isinstance(value, list) and len(value) == 1:
+        return _loose_grade(form, value[0])
+    if isinstance(value, dict):
+        inner = [value[name] for name in ("value", *form["scores"], *SCORE_WORDS) if name in value]
+        return _grade(form, inner[0]) if len(inner) == 1 else None
+    written = _one_value(form, value.translate(_WIDE)) if isinstance(value, str) else None
+    return None if written is None else _grade(form, written)
 
 
 def _plain(yes: bool, labels: Sequence[str]) -> float:

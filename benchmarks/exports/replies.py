@@ -229,14 +229,14 @@ def _objects(forms: Forms) -> Iterator[Text]:
     yield "a mark of the byte order before it", "\ufeff" + good, high
     yield "cut in the middle, and called whole", good[: len(good) // 2], None
     yield "without its last brace", good.rstrip("}"), None
-    yield "a comma too many", good.removesuffix("}") + ",}", None
+    yield "a comma too many", good.removesuffix("}") + ",}", high
     yield "the value as text", made(word), high
     yield "the value as text with blanks", made(f" {word} "), high
     yield "the value null", made(None), None
     yield "the value empty", made(""), None
     yield "the value a word that is no grade", made("perhaps"), None
-    yield "the value in a list", made([value]), None
-    yield "the value in an object", made({"value": value}), None
+    yield "the value in a list", made([value]), high
+    yield "the value in an object", made({"value": value}), high
     yield "true", made(True), 1.0 if kind == "binary" else None
     yield "above the scale", made(tried.prompt.scale.high + 1), None
     yield "below the scale", made(tried.prompt.scale.low - 1), None
@@ -254,5 +254,5 @@ def _objects(forms: Forms) -> Iterator[Text]:
         one, two = json.dumps({field: value}), json.dumps({field: _value(tried, 0)})
         yield "the field twice, alike", f"{one[:-1]}, {one[1:]}", high
         yield "the field twice, unlike", f"{two[:-1]}, {one[1:]}", None
-        yield "one object deeper", json.dumps({"result": {field: value}}), None
-        yield "its name in capitals", json.dumps({field.upper(): value}), None
+        yield "one object deeper", json.dumps({"result": {field: value}}), high
+        yield "its name in capitals", json.dumps({field.upper(): value}), high

@@ -49,6 +49,8 @@ class Benchmark:
     unscored: Mapping[str, int]
     """Rows without a verdict, by reason."""
     unlabelled: int
+    repaired: int
+    """Verdicts read from replies that had to be mended: JSON with comments, a mark in other brackets."""
     coverage: float
     """Share of the labelled rows that have a verdict; 0 where there is none."""
     groups: int
@@ -81,6 +83,7 @@ class Benchmark:
             "n": self.n,
             "unscored": dict(self.unscored),
             "unlabelled": self.unlabelled,
+            "repaired": self.repaired,
             "coverage": self.coverage,
             "groups": self.groups,
             "confusion": dict(self.confusion),
@@ -180,6 +183,7 @@ def _measure(predictions: JudgedArrays, options: MeasureOptions) -> Benchmark:
         n=predictions.n,
         unscored=predictions.unscored,
         unlabelled=predictions.unlabelled,
+        repaired=predictions.repaired,
         coverage=predictions.coverage,
         groups=predictions.group_count,
         confusion={"tp": tp, "fp": fp, "fn": fn, "tn": tn},
@@ -285,6 +289,8 @@ def _notes(predictions: JudgedArrays) -> tuple[str, ...]:
         )
     if predictions.same_scale and not predictions.on_grades:
         notes.append("some grades lie between the levels of the scale: metrics of the grades are left out")
+    if predictions.repaired:
+        notes.append(f"{predictions.repaired} verdicts are repaired: their replies left one reading once mended")
     unanswered = sum(predictions.unscored.values())
     if unanswered:
         notes.append(f"{unanswered} rows have no verdict and enter no metric; worst_case says what they could change")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 from ..errors import BudgetSpent, InputError, ModelError
 from .budget import Budget
 from .call_record import CallRecord, FailedCall, MemoryRecord, Spending
-from .counters import Call, ClientStats, Counters, Outcome, Progress
+from .counters import MOST_UNREADABLE, Call, ClientStats, Counters, Outcome, Progress
 from .dispatcher import ClientContext
 from .engine import Engine, Here
 from .heap import heap_at_rest
@@ -59,6 +59,8 @@ class Client:
         engine: Where a judge's requests are sent from; here, unless given. It belongs to the caller, who closes it.
         concurrency: The most attempts that are sent and not yet recorded, at any moment, and where the adaptive limit
             starts; None for the setting, else for 64, reached from 20 by doubling.
+        max_unreadable: How many of a judge's first twenty replies may have no readable verdict; the rest is not sent
+            where there are more.
         tries: The most attempts for one request.
         row_seconds: The longest one request may take, its waits included.
         clock: The time, for tests.
@@ -79,6 +81,7 @@ class Client:
         exchange: Exchange | None = None,
         engine: Engine | None = None,
         concurrency: int | None = None,
+        max_unreadable: int = MOST_UNREADABLE,
         tries: int = 8,
         row_seconds: float = 600.0,
         clock: Clock | None = None,
@@ -103,6 +106,7 @@ class Client:
         )
         self.model = model
         self._stats = ClientStats()
+        self._max_unreadable = max_unreadable
         self._counting = threading.Lock()
         self._in_flight = CallsInFlight()
         self._context = ClientContext(
@@ -142,7 +146,13 @@ class Client:
         return self._exchange is not None
 
     @heap_at_rest()
-    def ask(self, requests: Sequence[Request], *, progress: Callable[[Progress], None] | None = None) -> list[Outcome]:
+    def ask(
+        self,
+        requests: Sequence[Request],
+        *,
+        progress: Callable[[Progress], None] | None = None,
+        unreadable: Callable[[Completion], str] | None = None,
+    ) -> list[Outcome]:
         """Ask, and return the outcomes in the order of the requests.
 
         What is in the call record is not asked again; equal requests are sent once. A reply that was cut at its limit
@@ -153,16 +163,18 @@ class Client:
             requests: What to ask.
             progress: Called in this thread about ten times a second and at the end; an exception
                 from it stops everything as Ctrl-C does, and is raised.
+            unreadable: Says why a reply of a judge cannot be read; empty where it can.
 
         Raises:
             ModelError: Every other request would fail as well: a wrong key, an unknown model, an
-                endpoint that is down, a limit of tokens that leaves a judge no room for its verdicts.
+                endpoint that is down, a limit of tokens that leaves a judge no room for its verdicts, most of the
+                first replies unreadable.
             InputError: The budget is in money and the price of the model is unknown.
             Interrupted: Ctrl-C; what was in flight was awaited and recorded. A second Ctrl-C gives it up.
             Waiting: Batches or files are out whose replies have not come back.
             WorkspaceError: The record cannot be written.
         """
-        counters = Counters(len(requests), self._stats)
+        counters = Counters(len(requests), self._stats, unreadable=unreadable, most_unreadable=self._max_unreadable)
         seen = self._in_flight.ended
         calls = self._prepare(requests)
         with self._counting:
@@ -307,8 +319,8 @@ class Client:
         progress: Callable[[Progress], None] | None,
     ) -> BudgetSpent | None:
         """Run the calls in the loop while this thread reports; return why some have no outcome."""
-        if counters.no_room is not None:
-            raise counters.no_room
+        if counters.in_vain is not None:
+            raise counters.in_vain
         if self._exchange is not None:
             for call in calls:
                 call.request = call.request or make(call.positions[0])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..errors import BudgetSpent, ModelError
 from .budget import Reservation
 from .ignored import ignored_parameters
 from .model import Completion, Purpose, Request
-from .retries import no_room
+from .retries import no_room, not_read
 
 Outcome = Completion | ModelError | BudgetSpent
 
@@ -17,6 +18,8 @@ FIRST_REPLIES = 20
 """Replies of a judge after which it is clear whether its limit of tokens leaves room for verdicts."""
 MOST_CUT = 10
 """So many of them cut at the limit mean that it does not."""
+MOST_UNREADABLE = 10
+"""So many of them without a readable verdict are taken; the rest is not paid for where there are more."""
 
 
 @dataclass(slots=True, eq=False)
@@ -72,6 +75,8 @@ class ClientStats:
     """Replies of a judge, counted up to `FIRST_REPLIES`."""
     first_cut: int = 0
     """Those of them that were cut at the limit of tokens."""
+    first_unreadable: int = 0
+    """Those of them without a readable verdict."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,8 +107,11 @@ class Counters:
     cost: float = 0.0
     price_known: bool = True
     tokens: int = 0
-    no_room: ModelError | None = None
-    """Why the rest of a judge's requests is not worth paying for: most of its first replies were cut."""
+    unreadable: Callable[[Completion], str] | None = None
+    """Says why a reply of the judge cannot be read; empty where it can."""
+    most_unreadable: int = MOST_UNREADABLE
+    in_vain: ModelError | None = None
+    """Why the rest of a judge's requests is not worth paying for: most first replies were cut, or are unreadable."""
 
     def progress(self) -> Progress:
         """Return how far it has come."""
@@ -127,7 +135,7 @@ class Counters:
             self.stats.recorded += free
             self.stats.dropped.update(call.outcome.dropped)
             if call.purpose == "judge" and not call.again:
-                self._watch_room(call.token_limit, call.outcome)
+                self._watch_first(call.token_limit, call.outcome)
         else:
             self.failed += len(call.positions)
             self.stats.failed += len(call.positions)
@@ -140,16 +148,21 @@ class Counters:
             self.recorded -= free
             self.stats.recorded -= free
 
-    def _watch_room(self, limit: int | None, reply: Completion) -> None:
+    def _watch_first(self, limit: int | None, reply: Completion) -> None:
         stats = self.stats
-        if self.no_room is not None or stats.first_replies >= FIRST_REPLIES:
+        if self.in_vain is not None or stats.first_replies >= FIRST_REPLIES:
             return
         stats.first_replies += 1
+        why = self.unreadable(reply) if self.unreadable else ""
         stats.first_cut += reply.finish_reason == "length"
+        stats.first_unreadable += bool(why)
         if stats.first_cut >= MOST_CUT:
-            self.no_room = no_room(stats.first_cut, stats.first_replies, limit, reply)
-            # Whoever asks again has given it more room.
-            stats.first_replies = stats.first_cut = 0
+            self.in_vain = no_room(stats.first_cut, stats.first_replies, limit, reply)
+        elif stats.first_unreadable > self.most_unreadable:
+            self.in_vain = not_read(stats.first_unreadable, stats.first_replies, reply, why)
+        if self.in_vain is not None:
+            # Whoever asks again has changed what was in the way.
+            stats.first_replies = stats.first_cut = stats.first_unreadable = 0
 
     def charge(self, request: Request, completion: Completion) -> None:
         """Count the dollars and tokens of a completion that was made now, and what it ignored."""

@@ -314,8 +314,8 @@ class Dispatcher:
         else:
             self._successes += 1
             self._finish(call, completion)
-            if self._counters.no_room is not None:
-                self.stop(self._counters.no_room)
+            if self._counters.in_vain is not None:
+                self.stop(self._counters.in_vain)
             if self._given_up:
                 self._start(self._record_given_up())
         self._wake_all()

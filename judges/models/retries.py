@@ -18,6 +18,8 @@ _BACKOFF_BASE = 0.5
 _BACKOFF_CAP = 30.0
 _POISON = 3
 """Equal server errors in a row after which a request counts as the cause."""
+_SHOWN = 300
+"""Characters of a reply that an error shows."""
 _ROOM = 4096
 """Tokens that leave most reasoning models room for a verdict."""
 _RATE_LIMITED = {429, 529}
@@ -104,4 +106,25 @@ def no_room(cut: int, replies: int, limit: int | None, last: Completion) -> Mode
         fatal=True,
         hint=f"leave it room to think: --max-tokens {room} (JudgeSettings(max_tokens={room}) in Python), or max_tokens "
         "of the model in models.yaml; the replies so far are kept",
+    )
+
+
+def not_read(unreadable: int, replies: int, last: Completion, why: str) -> ModelError:
+    """Return the error that ends an ask because most of a judge's first replies have no readable verdict.
+
+    Args:
+        unreadable: How many have none.
+        replies: Of so many.
+        last: The last of them.
+        why: What is wrong with it.
+    """
+    start = " ".join(last.text.split())[:_SHOWN]
+    return ModelError(
+        f"{unreadable} of the judge's first {replies} replies cannot be read; the rest was not sent. The last begins "
+        f"{start!r}: {why}",
+        status=200,
+        fatal=True,
+        hint="see with `models test` whether the model takes a JSON schema; where it answers in words, say in the "
+        "judge where its verdict stands (reply, reply_mark); --max-unreadable 20 asks about all rows all the same, and "
+        "reads the replies so far again, unpaid",
     )

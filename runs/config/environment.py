@@ -473,6 +473,7 @@ def open_client(
     exchange: Exchange | None = None,
     engine: Engine | None = None,
     concurrency: int | None = None,
+    max_unreadable: int = 10,
     trace: Callable[[Model], Model] | None = None,
 ) -> Client:
     """Return a client for a model name, with its settings, prices, a record of calls and limits.
@@ -483,6 +484,7 @@ def open_client(
         record: Where calls are stored.
         budget: What may be spent.
         concurrency: Calls in flight at most; what the model's settings say unless given.
+        max_unreadable: How many of a judge's first twenty replies may be unreadable.
         trace: Given the model, returns one that records its tries.
 
     Raises:
@@ -502,5 +504,6 @@ def open_client(
         exchange=exchange,
         engine=engine,
         concurrency=concurrency,
+        max_unreadable=max_unreadable,
         row_seconds=max(_ROW_SECONDS, 2 * settings.timeout),
     )

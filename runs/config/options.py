@@ -127,6 +127,14 @@ class CallLimits:
         low=1,
         high=1000,
     )
+    max_unreadable: int = _model(
+        10,
+        "How many of the judge's first 20 replies may have no readable verdict; the rest is not sent where more have "
+        "none.",
+        kind="integer",
+        low=0,
+        high=20,
+    )
     budget: str | None = _model(None, "Dollars such as 5.00, or tokens such as 200000tokens.")
     max_tokens: int | None = _model(
         None, "Tokens of one verdict [default: what the model's settings say, else 512].", kind="integer", low=1

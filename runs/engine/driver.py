@@ -356,8 +356,8 @@ class _Work:
         call.outcome = outcome
         call.request = None
         self._counters.count(call)
-        if self._counters.no_room is not None:
-            self._stop(self._counters.no_room)
+        if self._counters.in_vain is not None:
+            self._stop(self._counters.in_vain)
 
     # Looking after the workers.
 

@@ -105,7 +105,7 @@ class JudgeAdapter(dspy.Adapter):
             grade, reason = read_reply(completion)
         except ValueError as error:
             raise AdapterParseError("JudgeAdapter", signature, completion, message=str(error)) from None
-        body = find_objects(without_thinking(completion), REPLY_FORM["scores"]).body or {}
+        body = read_text(completion, REPLY_FORM).fields
         return {**{name: body.get(name) for name in signature.output_fields}, "$score": value_of(grade)}
 
 

@@ -5,6 +5,8 @@
 const MAX_REPLY = 1 << 20; // characters
 const MAX_OBJECTS = 200; // opening braces at which an object is tried
 const MAX_DEPTH = 900; // objects and lists in each other
+const MAX_REPAIR = 1 << 15; // characters
+const MAX_REPAIRS = 20; // broken objects
 
 const ENDS = {
   stop: ['', 'stop', 'stop_sequence', 'stop_sequences', 'eos', 'eos_token', 'endoftext', 'end_turn', 'end_of_turn',
@@ -26,7 +28,23 @@ const NUMBER = () =>
 const ACCENTED = '\u00e1\u00e0\u00e2\u00e9\u00e8\u00ea\u00eb\u00ed\u00ec\u00ee\u00ef\u00f3\u00f2\u00f4\u00fa\u00f9\u00fb\u00f1\u00e7';
 const ACCENTS = new Map([...ACCENTED].map((letter, at) => [letter, 'aaaeeeeiiiiooouuunc'[at]]));
 const withoutAccents = (text) => [...text].map((letter) => ACCENTS.get(letter) ?? letter).join('');
-const SCORE_WORDS = ['score', 'grade', 'rating', 'verdict', 'label', 'answer'];
+const SCORE_WORDS = ['score', 'grade', 'rating', 'verdict', 'label', 'answer',
+  '\u8bc4\u5206', '\u8bc4\u7ea7', '\u5f97\u5206', '\u5206\u6570', '\u8a55\u4fa1', '\u8a55\u70b9',
+  '\u30b9\u30b3\u30a2', '\uc810\uc218', '\ud3c9\uc810'];
+const THOUGHTS = '(?:[a-z]{1,12}:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|scratch_?pad|analysis|monologue)';
+const OPENS_THOUGHT =
+  `<\\|channel\\|?>(?:analysis|commentary|thought)(?:<\\|message\\|>)?|[<\u25c1\\[]${THOUGHTS}[>\u25b7\\]]` +
+  `|<\\|(?:(?:start|begin)_(?:of_)?)?${THOUGHTS}\\|>`;
+const ENDS_THOUGHT =
+  `[<\u25c1\\[]/${THOUGHTS}[>\u25b7\\]]|<\\|(?:/|end_(?:of_)?)${THOUGHTS}\\|>|<channel\\|>|assistantfinal` +
+  '|<\\|channel\\|>final<\\|message\\|>|<\\|(?:start|begin)_(?:of_)?(?:response|text|solution|answer|box)\\|>';
+const ENDS_TURN =
+  '</?s>|<[|\uff5c][a-z0-9_\u2581 :/\\-]{1,40}[|\uff5c]?>|<[a-z0-9_\u2581]{1,40}[|\uff5c]>' +
+  '|\\[\\|/?[a-z0-9_]{2,20}\\|\\]|\\[/?INST\\]|<</?SYS>>|<(?:end|start)_of_[a-z]{2,12}>' +
+  '|<(?:[a-z]{1,8}:)?[be]o[stmahd]>|<(?:reserved|unused|extra_id|special)_?[0-9]{1,4}>';
+const ASKER = '(?:human|user|customer|instructions?|input|prompt|system)';
+const ANSWERER = '(?:assistant|model|ai|response|output)';
+const OBJECT = '\ufffc';
 const ONE = ['yes', 'true', '1', 'positive'];
 const ZERO = ['no', 'false', '0', 'negative'];
 
@@ -80,21 +98,15 @@ export function readReply(text, form, finishReason = '', refusal = null) {
   return readText(text ?? '', form);
 }
 
-export function readText(whole, asked) {
+export function readText(whole, form) {
   if (whole.length > MAX_REPLY && [...whole].length > MAX_REPLY) {
     throw new Unreadable('a reply of more than a million characters is not read');
   }
   const text = withoutThinking(whole);
-  const form = withMarkedField(text, asked);
-  const objects = findObjects(text, form.scores);
-  const unsure = objects.cut || (objects.broken && form.json);
-  let reading = null;
-  if (objects.body && !unsure) {
-    reading = readObject(objects.body, form);
-  }
-  const inProse = !objects.body && !objects.some;
-  if (inProse && !(form.json && /[{}]/.test(text))) {
-    reading = readProse(text, form);
+  let reading = readTurn(text, form, false);
+  if (!reading && [...text].length <= MAX_REPAIR) {
+    reading = readTurn(text, form, true);
+    reading = reading && { ...reading, parser: 'repaired' };
   }
   if (!reading) {
     throw new Unreadable(`no verdict in ${JSON.stringify(text.slice(0, 120))}`);
@@ -106,77 +118,276 @@ export function readText(whole, asked) {
   return form.low_is_good ? { ...reading, score: turned(score) } : reading;
 }
 
+/** Read the first turn of a reply: an object where JSON was asked for or is all there is, else prose. */
+function readTurn(text, asked, loose) {
+  let form = asked;
+  const found = findObjects(text, form, loose);
+  const turn = strip(text.slice(0, found.end));
+  if (!form.json && /^(?:```[a-z]*[ \r\n]*)?\{[\s\S]*\}(?:[ \r\n]*```)?$/.test(turn)) {
+    const name = (form.before.match(/[\p{L}\p{Nl}\p{No}][\p{L}\p{N}_]*/gu) ?? []).join('_');
+    const named = name ? [name, name.toLowerCase()] : [];
+    form = { ...form, scores: [...named, ...form.scores, ...(loose ? SCORE_WORDS : [])] };
+    return choose(findObjects(text, form, loose), form, loose);
+  }
+  if (form.json && /[{}]/.test(turn)) {
+    return found.broken ? null : choose(found, form, loose);
+  }
+  const reading = readProse(strip(found.text), form, loose);
+  const atEnd = found.text.replace(/[` \r\n]+$/, '').endsWith(OBJECT) && !form.mark;
+  return reading && !atEnd ? reading : choose(found, form, loose) ?? reading;
+}
+
 /** 1 minus a number, to twelve places, so that 1 minus the result is the number again. */
 const turned = (number) => Math.floor((1 - number) * 1e12 + 0.5) / 1e12;
 
-/** A form in prose with a field named as its mark, where an object is all of the reply. */
-function withMarkedField(text, form) {
-  const named = form.before.match(/[\p{L}\p{Nl}\p{No}][\p{L}\p{N}_]*/gu);
-  if (form.json || !named || !/^(?:```[a-z]*[ \r\n]*)?\{[\s\S]*\}(?:[ \r\n]*```)?$/.test(text)) {
-    return form;
-  }
-  const name = named.join('_');
-  return { ...form, scores: [name, name.toLowerCase(), ...form.scores] };
-}
+const THOUGHT = regex(ENDS_THOUGHT);
+const TAG = regex(`${OPENS_THOUGHT}|(?<ends>${ENDS_THOUGHT})`);
+const OPENING = regex(
+  `[${S}]*(?:(?<thought>${OPENS_THOUGHT})|(?:${ENDS_TURN})(?:assistant|model|user|human|system)?)`, 'iuy',
+);
+const TURN = regex(`(?<struck><s>[^<\\n]{1,200}</s>)|${ENDS_TURN}`, 'iug');
 
 function withoutThinking(text) {
   let at = 0;
-  const tag = /<\/?think(?:ing)?>/i.exec(text);
-  if (tag && tag[0][1] === '/' && count(text.slice(0, tag.index), '{') === count(text.slice(0, tag.index), '}')) {
+  const tag = TAG.exec(text);
+  if (tag?.groups.ends && opened(text.slice(0, tag.index)) === 0) {
     at = tag.index + tag[0].length;
   }
   for (;;) {
-    const opened = regex(`^[${S}]*<think(?:ing)?>`).exec(text.slice(at));
-    if (!opened) {
+    OPENING.lastIndex = at;
+    const opening = OPENING.exec(text);
+    if (!opening) {
       return strip(text.slice(at));
     }
-    const inner = at + opened[0].length;
-    const closed = /<\/think(?:ing)?>/i.exec(text.slice(inner));
-    if (!closed) {
+    at += opening[0].length;
+    if (opening.groups.thought) {
+      const rest = text.slice(at);
+      const closed = THOUGHT.exec(rest);
+      if (!closed) {
+        return '';
+      }
+      at += closed.index + closed[0].length;
+    } else if (/user|human|system/i.test(opening[0])) {
       return '';
     }
-    at = inner + closed.index + closed[0].length;
   }
 }
 
 const count = (text, letter) => text.split(letter).length - 1;
+const opened = (text) => count(text, '{') - count(text, '}');
 
-function findObjects(text, scores) {
-  const opened = (start, end) => count(text.slice(start, end), '{') - count(text.slice(start, end), '}');
-  const found = { body: null, some: false, broken: false, cut: false };
-  let [depth, at] = [0, 0];
-  for (let tried = 0; tried < MAX_OBJECTS; tried += 1) {
+/** The top-level objects of a reply's turn, in one pass; loosely, those that are nearly JSON too. */
+function findObjects(text, form, loose) {
+  const found = { text: '', bodies: [], broken: false, cut: false, end: undefined };
+  let [turn, most, depth, at, tries] = [0, 0, 0, 0, 0];
+  for (let tried = 0; ; tried += 1) {
     const start = text.indexOf('{', at);
-    if (start < 0) {
+    if (tried === MAX_OBJECTS) {
+      found.cut = start >= 0;
+      found.text += text.slice(at);
       return found;
     }
-    depth = Math.max(0, depth + opened(at, start));
-    const parsed = new Json(text.slice(start)).parse();
+    const end = start < 0 ? text.length : start;
+    const before = text.slice(0, end);
+    found.end = from(TURN, before, at).find((mark) => !mark.groups.struck)?.index;
+    if (most && found.end === undefined) {
+      for (const head of from(headsPattern(form), before, at)) {
+        if (!head.groups.answerer && most === completeness(null, form)) {
+          found.end = head.index;
+          break;
+        }
+        turn += 1;
+      }
+    }
+    if (found.end !== undefined || start < 0) {
+      found.text += text.slice(at, found.end);
+      return found;
+    }
+    found.text += text.slice(at, start);
+    depth = Math.max(0, depth + opened(text.slice(at, start)));
+    let parsed = decode(text, start);
     if (parsed.tooDeep) {
       return { ...found, cut: true };
     }
-    at = start + parsed.length;
-    if (parsed.failed) {
-      depth = Math.max(0, depth + opened(start, at));
+    if (!parsed.value && loose && tries < MAX_REPAIRS) {
+      tries += 1;
+      parsed = decodeNearly(text, start) ?? parsed;
     }
-    if (parsed.failed || parsed.constant || depth) {
+    at = parsed.end;
+    if (!parsed.value || depth) {
+      depth = parsed.value ? depth : Math.max(0, depth + opened(text.slice(start, at)));
       found.broken = true;
+      found.text += text.slice(start, at);
       continue;
     }
-    found.some = true;
-    const body = parsed.value;
-    for (const name of scores) {
-      const inner = name.includes('.') && !body.has(name) ? nested(body, name) : null;
-      if (inner !== null) {
-        body.set(name, inner);
+    found.text += OBJECT;
+    const fields = askedFields(parsed.value, form, loose);
+    if (form.scores.some((name) => fields.has(name))) {
+      found.bodies.push([turn, fields]);
+      if (completeness(fields, form) >= most) {
+        [most, found.broken] = [completeness(fields, form), false];
       }
     }
-    if (scores.some((name) => body.has(name))) {
-      [found.body, found.broken] = [body, false];
+  }
+}
+
+/** All matches of a pattern from a place on, which may look at what stands before it. */
+function from(pattern, text, at) {
+  pattern.lastIndex = at;
+  return [...text.matchAll(pattern)];
+}
+
+/** The pattern of a line that opens another turn: a head of the prompt, or who speaks. */
+function headsPattern(form) {
+  if (!heads.has(form)) {
+    const own = (form.heads ?? []).map((head) => `${withAnyBlanks(head)}|`).join('');
+    const ends = '[ \\t*\\r\\]>]{0,4}(?:[:\uff1a]|(?=\\n|$))';
+    const named = `${own}${ASKER}${ends}|(?<answerer>${ANSWERER}${ends})`;
+    heads.set(form, regex(`(?<=[\\n}])[ \\t#*>\\[<\\-]{0,8}(?:${named})`, 'iug'));
+  }
+  return heads.get(form);
+}
+
+const heads = new WeakMap();
+
+function decode(text, start) {
+  const { value, length, constant, tooDeep } = new Json(text.slice(start)).parse();
+  return { value: constant ? undefined : value, end: start + length, tooDeep };
+}
+
+const ENDS_TEXT = '(?=[ \\t\\r\\n]{0,40}(?:[,:\uff1a\uff0c=}\\]]|//|/\\*|#|$)|[ \\t\\r]{0,40}\\n[ \\t\\r\\n]{0,40}["\'\u201c])';
+const QUOTED = [['"', '"'], ["'", "'"], ['[\u201c\u201d\u201e]', '\u201c\u201d'], ['`', '`']].map(
+  ([opening, closing]) => `${opening}((?:\\\\[^]|[^\\\\${closing}]|[${closing}](?!${ENDS_TEXT}))*)[${closing}]${ENDS_TEXT}`,
+);
+const NEARLY = regex(
+  `[ \\t\\r\\n]+|//[^\\n]*|#[^\\n]*|/\\*(?:[^*]|\\*(?!/))*\\*/|([{}\\[\\],:\uff1a\uff0c=])|${QUOTED.join('|')}` +
+    '|((?:[^ \\t\\r\\n,:\uff1a\uff0c=\\[\\]{}"\'\u201c\u201d\u201e`/#]|/(?![/*]))(?:[^\\n,:\uff1a\uff0c\\[\\]{}"\u201c\u201d/#]|/(?![/*]))*)',
+  'uy',
+);
+const BARE = new Map(Object.entries({ true: 'true', false: 'false', null: 'null', none: 'null', nan: 'null', undefined: 'null' }));
+const SIGNS = new Map([['\uff1a', ':'], ['=', ':'], ['\uff0c', ',']]);
+
+/** An object that is nearly JSON: comments, commas, quotes, escapes and bare words as people write them. */
+function decodeNearly(text, start) {
+  if (text.startsWith('{{', start)) {
+    const inner = decodeNearly(text, start + 1);
+    return inner && text.startsWith('}', inner.end) ? { value: inner.value, end: inner.end + 1 } : null;
+  }
+  const pieces = [];
+  let [depth, at] = [0, start];
+  for (;;) {
+    NEARLY.lastIndex = at;
+    const piece = NEARLY.exec(text);
+    if (!piece) {
+      break;
+    }
+    at += piece[0].length;
+    const [, written, ...rest] = piece;
+    const bare = rest.pop();
+    const sign = SIGNS.get(written) ?? written;
+    const before = pieces.at(-1) ?? '';
+    let value = sign;
+    if (sign === '}' || sign === ']') {
+      depth -= 1;
+      if (before === ',') {
+        pieces.pop();
+      }
+    } else if (sign !== ',' && sign !== ':') {
+      value = sign ?? asJson(bare, rest.find((one) => one !== undefined));
+      if (value === null) {
+        if (bare) {
+          return null;
+        }
+        continue;
+      }
+      if (before && !'{[,:'.includes(before)) {
+        pieces.push(',');
+      }
+      depth += sign ? 1 : 0;
+    }
+    pieces.push(value);
+    if (depth <= 0 || depth >= 50) {
+      break;
     }
   }
-  return { ...found, cut: text.indexOf('{', at) >= 0 };
+  const parsed = decode(pieces.join(''), 0);
+  return parsed.value && !depth ? { value: parsed.value, end: at } : null;
 }
+
+/** A bare word or a text in quotes as JSON; null where it is neither, or stands for something left out. */
+function asJson(bare, text) {
+  if (text !== undefined) {
+    const escape = (whole, known, other, quote) =>
+      known ? `\\${known}` : quote ? '\\"' : other === "'" ? other : `\\\\${other}`;
+    return `"${text.replace(/\\(?:(["\\/bfnrt]|u[0-9a-fA-F]{4})|([^]))|(")/gu, escape)}"`;
+  }
+  const word = (bare ?? '').replace(/[ \t\r]+$/, '');
+  if (!/[\p{L}\p{N}]/u.test(word)) {
+    return null;
+  }
+  const number = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/.test(word);
+  return number ? word : BARE.get(word.toLowerCase()) ?? JSON.stringify(word);
+}
+
+/** The verdict of the last object that is as complete as any other. */
+function choose({ bodies, cut }, form, loose) {
+  if (cut || !bodies.length) {
+    return null;
+  }
+  const most = Math.max(...bodies.map(([, fields]) => completeness(fields, form)));
+  const complete = bodies.filter(([, fields]) => completeness(fields, form) === most);
+  const [turn, last] = complete.at(-1);
+  const reading = readObject(last, form, loose);
+  for (const [, fields] of turn !== bodies[0][0] ? bodies : loose ? complete : []) {
+    if (!reading || readObject(fields, form, loose)?.score !== reading.score) {
+      throw new Unreadable('the reply has two verdicts that differ, and nothing says which of them counts');
+    }
+  }
+  return reading;
+}
+
+/** How many of the fields that were asked for an object with the score has; without an object all of them. */
+function completeness(fields, { texts, confidences }) {
+  return 1 + [...texts, ...confidences].filter((name) => !fields || fields.has(name)).length;
+}
+
+/** The fields of an object that were asked for; loosely, whatever their letters, or within a wrapper. */
+function askedFields(whole, form, loose) {
+  let [body, fields] = [whole, new Map()];
+  for (let tried = 0; tried < 4; tried += 1) {
+    const known = loose ? withDoubles([...body].map(([name, value]) => [plainName(name), value])) : body;
+    fields = new Map();
+    for (const name of [...form.scores, ...form.texts, ...form.confidences]) {
+      const spelled = loose && !body.has(name) ? plainName(name) : name;
+      const deep = name.includes('.') ? nested(body, name) : null;
+      const value = body.has(name) ? body.get(name) : known.has(spelled) ? known.get(spelled) : deep;
+      if (value !== null || known.has(spelled)) {
+        fields.set(name, value);
+      }
+    }
+    if (!loose || form.scores.some((name) => fields.has(name))) {
+      break;
+    }
+    let inner = [...body].map(([name, value]) => called(name, value)).filter((one) => one instanceof Map);
+    if (inner.length > 1 || body.size > 1) {
+      const every = completeness(null, form);
+      inner = inner.filter((one) => every > 1 && askedFields(one, form, false).size === every);
+    }
+    if (inner.length !== 1) {
+      break;
+    }
+    [body] = inner;
+  }
+  return fields;
+}
+
+/** The arguments of a call of a tool, which are JSON in a text. */
+function called(name, value) {
+  const inside = ['arguments', 'parameters'].includes(name) && typeof value === 'string' && value.startsWith('{');
+  return inside ? decode(value, 0).value : value;
+}
+
+const plainName = (name) => name.replace(regex(`[${S}_*\\-]`, 'gu'), '').toLowerCase();
 
 /** JSON as Python's decoder reads it: control characters in strings, NaN told, and where it failed. */
 class Json {
@@ -365,14 +576,16 @@ function nested(body, path) {
   return path.split('.').reduce((inner, name) => (inner instanceof Map ? inner.get(name) ?? null : null), body);
 }
 
-function readObject(body, form) {
-  const name = form.scores.find((one) => body.has(one));
-  if (body.get(name) instanceof Twice) {
-    throw new Unreadable(`the field '${name}' stands more than once in the reply, with different values`);
+function readObject(fields, form, loose) {
+  const names = form.scores.filter((one) => fields.has(one));
+  const written = names.map((name) => fields.get(name));
+  if (written[0] instanceof Twice) {
+    throw new Unreadable(`the field '${names[0]}' stands more than once in the reply, with different values`);
   }
-  const score = gradeOf(form, body.get(name));
-  const texts = form.texts.map((field) => (body.has(field) ? body.get(field) : nested(body, field)));
-  const rationale = texts.filter((text) => typeof text === 'string').join('\n');
+  const grades = new Set(loose ? written.map((value) => looseGrade(form, value)) : [gradeOf(form, written[0])]);
+  grades.delete(null);
+  const score = grades.size === 1 ? [...grades][0] : null;
+  const rationale = form.texts.map((name) => fields.get(name)).filter((text) => typeof text === 'string').join('\n');
   return score === null ? null : { score, parser: 'json', rationale };
 }
 
@@ -383,16 +596,44 @@ function splitLines(text) {
   return lines.at(-1) === '' ? lines.slice(0, -1) : lines;
 }
 
-function readProse(whole, form) {
-  let text = whole;
+function readProse(reply, form, loose) {
+  let text = reply;
   const lines = splitLines(text);
   if (text.startsWith('```') && lines.length > 2 && strip(lines.at(-1)) === '```') {
     text = strip(lines.slice(1, -1).join('\n'));
   }
   text = text.replace(/\r\n?/g, '\n');
+  if (loose) {
+    text = withPlainDigits(text);
+  }
+  for (const head of from(headsPattern(form), text, 0).slice(0, 8)) {
+    const before = strip(text.slice(0, head.index));
+    const reading = before && verdictInPlace(before, form) ? proseVerdict(before, form, loose) : null;
+    const after = strip(text.slice(head.index + head[0].length));
+    const again = reading && head.groups.answerer ? proseVerdict(after, form, loose) : null;
+    if (again && again.score !== reading.score) {
+      throw new Unreadable('the reply has two verdicts that differ, and nothing says which of them counts');
+    }
+    if (reading) {
+      return reading;
+    }
+  }
+  return proseVerdict(text, form, loose);
+}
+
+const withPlainDigits = (text) => text.replace(/[\uff10-\uff19]/g, (digit) => String.fromCharCode(digit.charCodeAt(0) - 0xfee0));
+
+/** Whether a text has the name of a verdict or the prompt's own mark, or ends with a line that is a value. */
+function verdictInPlace(text, form) {
+  const patterns = patternsOf(form);
+  const ending = text.split('\n').at(-1);
+  return ['between', 'start'].includes(form.mark) || !!last(patterns.line, text) || valueAt(patterns.only, ending) !== null;
+}
+
+function proseVerdict(text, form, loose) {
   const patterns = patternsOf(form);
   if (form.mark) {
-    const written = marked(form, patterns, text);
+    const written = marked(form, patterns, text, loose);
     if (written !== null) {
       const score = written ? gradeOf(form, written) : null;
       return score === null ? null : { score, parser: 'mark', rationale: text };
@@ -439,6 +680,10 @@ function patternsOf(form) {
       ),
       keyed: regex(`^${KEY()}[${MARK}]{0,40}${NAMED}${valuePattern(form)}${UNIT()}${marks()}\\.?${marks()}$`),
       mark: before && regex(apart + before, 'giu'),
+      sloppyMark: before && regex(sloppyMark(form.before), 'giu'),
+      after: form.after && regex(after),
+      one: regex(`^${KEY()}[${MARK}]{0,40}${NAMED}${valuePattern(form)}${UNIT()}`),
+      again: regex(`(?<!${W})${valuePattern(form)}`),
       marked: regex(start + valuePattern(form) + closed),
     });
   }
@@ -457,10 +702,31 @@ function withAnyBlanks(mark) {
   return sign ? `${pattern}[${S}]*${sign}` : pattern;
 }
 
+/** A mark in other brackets, or with the scale in brackets before its colon. */
+function sloppyMark(before) {
+  const name = withAnyBlanks(strip(before, '\\[\\](){}<>*:\uff1a '));
+  const scale = `[${S}]*[(\\[][^()\\[\\]\\n]{0,40}[)\\]][${S}]*[:\uff1a]`;
+  return /[:\uff1a]$/.test(before) ? `${name}${scale}` : `[\\[(<{*]{1,4}${name}[\\])>}*]{1,4}`;
+}
+
+/** The only value of a text, which opens it; words may follow that say why, as in `4 (Mostly)`. */
+function oneValue(form, text) {
+  const patterns = patternsOf(form);
+  const match = patterns.one.exec(strip(text));
+  if (!match) {
+    return null;
+  }
+  const rest = strip(text).slice(match[0].length);
+  const more = patterns.again.test(rest) || (!form.labels.length && /[0-9]/.test(rest));
+  return !more && WHY.test(rest) ? match.groups.value : null;
+}
+
+const WHY = regex(`^(?:${marks()}(?:[.,;:\u2013\u2014(\\[\\-]|$)|[ \\t]{0,9}[(\\[])`);
+
 const ARROW = '[\\-=]>|[\u2192\u21d2]';
 const LAST_SENTENCE = regex(`[.!?:;\u2013\u2014](?=[${S}])|${ARROW}|[${S}]-(?=[${S}])`, 'u');
 
-function marked(form, patterns, text) {
+function marked(form, patterns, text, loose) {
   if (form.mark !== 'between') {
     if (last(patterns.line, text)) {
       return null; // a line with the name of a verdict says more than its place
@@ -479,13 +745,15 @@ function marked(form, patterns, text) {
     const first = lines.length > 1 && !strip(lines[1]) ? valueAt(patterns.only, lines[0]) : null;
     return closed ?? first;
   }
-  const mark = last(patterns.mark, text);
+  const mark = last(patterns.mark, text) ?? (loose ? last(patterns.sloppyMark, text) : null);
   if (mark === null) {
     return null;
   }
   const rest = text.slice(mark.index + mark[0].length);
-  const pointed = worded(form) && !form.after ? afterArrow(patterns, rest.split('\n', 1)[0]) : null;
-  return valueAt(patterns.marked, rest) ?? pointed ?? '';
+  const line = rest.split('\n', 1)[0];
+  const pointed = worded(form) && !form.after ? afterArrow(patterns, line) : null;
+  const within = form.after ? rest.slice(0, patterns.after.exec(rest)?.index) : line;
+  return valueAt(patterns.marked, rest) ?? (loose ? oneValue(form, within) : pointed) ?? '';
 }
 
 
@@ -507,6 +775,8 @@ function closing(patterns, line, bare) {
 const last = (pattern, text) => [...text.matchAll(pattern)].at(-1) ?? null;
 const valueAt = (pattern, text) => pattern.exec(text)?.groups.value ?? null;
 
+const SCALE = () => atomic('(?:[(\\[][^()\\[\\]\\n]{0,40}[)\\]][ \\t*_]{0,9})?');
+
 function linePattern(form) {
   const taken = [...form.texts, ...form.confidences];
   const all = new Set([...form.scores, ...SCORE_WORDS.filter((word) => !taken.includes(word))]);
@@ -514,7 +784,7 @@ function linePattern(form) {
   const head =
     `(?:^|(?<=\\n))${atomic('[ \\t>*_#`"\'\u201c\u2018\u00ab|\u2022(\\[+\\-]{0,40}')}(?:[0-9]{1,2}[.)]${atomic('[ \\t*_]{0,8}')})?` +
     `(?:(?:the|my)${atomic('[ \\t*_]{1,8}')})?(?:(?:final|overall)${atomic('[ \\t*_]{1,8}')})?`;
-  return regex(`${head}(?:${named.join('|')})${atomic('[ \\t"\'*_`\\])\u201d\u2019\u00bb]{0,40}')}[:=\uff1a]`, 'giu');
+  return regex(`${head}(?:${named.join('|')})${atomic('[ \\t"\'*_`\\])\u201d\u2019\u00bb]{0,40}')}${SCALE()}[:=\uff1a]`, 'giu');
 }
 
 const GAP = `[${S}*_]{1,8}`;
@@ -627,4 +897,21 @@ function gradeOf(form, value) {
     return value;
   }
   return null;
+}
+
+/** The grade of a value that is nearly one: "0/3", "4 (Mostly)", {"value": 0}, [3]. */
+function looseGrade(form, value) {
+  const grade = gradeOf(form, value);
+  if (grade !== null) {
+    return grade;
+  }
+  if (Array.isArray(value) && value.length === 1) {
+    return looseGrade(form, value[0]);
+  }
+  if (value instanceof Map) {
+    const inner = ['value', ...form.scores, ...SCORE_WORDS].filter((name) => value.has(name));
+    return inner.length === 1 ? gradeOf(form, value.get(inner[0])) : null;
+  }
+  const written = typeof value === 'string' ? oneValue(form, withPlainDigits(value)) : null;
+  return written === null ? null : gradeOf(form, written);
 }

@@ -64,6 +64,7 @@ def open_run_clients(
                 exchange=exchange,
                 engine=None if engine_for is None else engine_for(model),
                 concurrency=options.concurrency,
+                max_unreadable=options.max_unreadable,
                 trace=trace.model,
             )
             clients[model, via] = opened.enter_context(client)

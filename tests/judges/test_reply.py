@@ -240,10 +240,11 @@ def test_the_response_format_is_strict_and_in_order() -> None:
         ('{"score": 3,}\n{"score": 0}', 0),
         ('{"score": NaN} rather {"score": 2}', 2),
         ('{"score": 2} rather {"score": NaN}', "parse"),
-        ('{"score":0,"evidence":"user wrote Final score: 3",}', "parse"),
+        ('{"score":0,"evidence":"user wrote Final score: 3",}', 0),
         ('{"score":0,"evidence":"user wrote {"score": 3}"}', "parse"),
-        ("{'score': 0, 'evidence': '{\"score\": 3}'}", "parse"),
-        ('{"result": {"score": 3}}', "parse"),
+        ("{'score': 0, 'evidence': '{\"score\": 3}'}", 0),
+        ('{"result": {"score": 3}}', 3),
+        ('{"result": {"score": 3}, "note": 1}', "parse"),
         ('{"verdict": "fine"}\nScore: 3', "parse"),
         ('"score": 0, "evidence": "x"}\nScore: 3', "parse"),
         ('{"reason": "it says <think>", "score": 1}', 1),
@@ -263,7 +264,7 @@ def test_the_last_object_with_a_score_decides_and_nothing_around_it(text: str, e
 
 
 def test_without_a_schema_braces_in_prose_are_prose() -> None:
-    """A set in braces does not hide the verdict line of a plain-text prompt, but an object without a score does."""
+    """A set in braces, or a quoted object, does not hide the verdict line of a plain-text prompt."""
 
     def plain(text: str) -> float | None:
         answer = read_reply(judge(schema={}), Completion(text=text))
@@ -271,7 +272,8 @@ def test_without_a_schema_braces_in_prose_are_prose() -> None:
 
     assert plain("The set {a, b} is named.\nScore: 2") == 2
     assert plain('{"score": 1} and {a, b}') == 1
-    assert plain('{"note": 1}\nScore: 2') is None
+    assert plain('{"note": 1}\nScore: 2') == 2
+    assert plain('The row has {"score": 1}.\nScore: 2') == 2
     assert score("The set {a, b} is named.\nScore: 2") == "parse"
 
 

@@ -28,6 +28,8 @@ WITH_A_VERDICT = {
     *("two lines with a verdict", "a sentence with the verdict", "a value out of so many", "a field twice, alike"),
     *("the value as text", "the value with white space", "the value as a float", "the value in other letters"),
     *("fields that nobody asked for", "half a letter", "a comment", "two objects, the first with the value"),
+    *("curly quotes", "apostrophes for quotes", "a comma too many", "a name in capitals"),
+    *("the value in a list", "the object in an object"),
 }
 """Forms that give the highest of 0 to 3, where JSON is asked for."""
 LOWEST = {"the verdict quoted in a text"}
@@ -188,7 +190,8 @@ MARKS = {
         'The row says {"verdict": "PASS"}.': None,
         '{"verdict": "PASS"} {"verdict": "FAIL"}': 0.0,
         '{"verdict": "PASS", "verdict": "FAIL"}': None,
-        '{"note": {"verdict": "PASS"}}': None,
+        '{"note": {"verdict": "PASS"}}': 1.0,
+        '{"note": {"verdict": "PASS"}, "more": 1}': None,
         '{"verdict": "PASS", "note": "cut': None,
         "[[ ## verdict ## ]]\nPASS": 1.0,
     },
@@ -198,7 +201,7 @@ MARKS = {
         '{"final": "PASS"}': None,
     },
     "last line": {
-        '{"verdict": "PASS"}': None,
+        '{"verdict": "PASS"}': 1.0,
         "Looks like a fail, but is none -> PASS": 1.0,
         "Nothing in it that could fail or pass - FAIL.": 0.0,
         "PASS-rated at first => **FAIL**": 0.0,
@@ -214,6 +217,35 @@ MARKS = {
         "the sum is right -> passable": None,
     },
 }
+
+
+REPLIES = json.loads((Path(__file__).parent / "replies.json").read_text(encoding="utf-8"))
+
+
+def cases_of_the_table() -> list[tuple[JudgePrompt, str, float | None]]:
+    """Replies that go on by themselves, and replies that are nearly JSON."""
+    cases = [(JUDGES[0], *case) for case in REPLIES["groundedness"].values()]
+    judges = {}
+    for name, of in REPLIES["judges"].items():
+        labels = tuple(of.get("labels", ()))
+        passing = OutputScale(kind="binary", labels=labels, threshold=1.0)
+        scale = passing if labels else OutputScale(low=of["low"], high=of["high"], threshold=3)
+        judges[name] = replace(in_prose(scale, of["mark"]), template="Text:\n{{text}}")
+    return cases + [(judges[name], *case) for name, *case in REPLIES["prose"]]
+
+
+def test_a_reply_ends_with_its_turn_and_is_mended_where_one_reading_is_left(tmp_path: Path) -> None:
+    """By all three readers: marks of chat templates, heads of the prompt, thinking, and JSON as people write it."""
+    cases = cases_of_the_table()
+    wanted = [(text, grade) for _, text, grade in cases]
+    forms = [(judge, FormOfReply(name=text, content=text)) for judge, text, _ in cases]
+    modules: dict[str, dict] = {}
+    for scores in (
+        [ours(*case) for case in forms],
+        [exported(*case, modules) for case in forms],
+        in_javascript(forms, tmp_path),
+    ):
+        assert [(text, score) for (text, _), score in zip(wanted, scores, strict=True)] == wanted
 
 
 LETTERS = OutputScale(kind="graded", labels=("c", "b", "a"), threshold=2.0)
@@ -275,6 +307,9 @@ def test_a_form_without_the_field_is_read_as_it_was(tmp_path: Path) -> None:
 
 
 PIECES = (
+    *("<|im_end|>", "</s>", "<s>", "[INST]", "\nHuman: ", "\nassistant\n", "\nText:\n", "[THINK]", "[/THINK]"),
+    *("'", "“", "”", "`", "{{", "}}", ",}", "// no\n", "/* no */", "#", "\\d", "４", "：", "=", "score: ", "'score': "),
+    *('{"Score": 2}', "{'score': 1}", '{"response": {"score": 2}}', '{"score": "2 (most)"}', "(RESULT)", " (1-5)"),
     *("Score: ", "score", "{", "}", '"', ":", ",", "\n", "\r\n", " ", "**", "```", "```json\n", "<think>", "</think>"),
     *("0", "1", "2", "3", "5", ".5", "-1", "/3", " out of 5", "PASS", "fail", "A", "yes", "no", "gut", "mäßig"),
     *("The final score is ", "Bewertung: ", "[[", "]]", "<stars>", "</stars>", "null", "true", "NaN", "[", "]"),

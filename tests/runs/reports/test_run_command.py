@@ -115,6 +115,7 @@ def test_every_other_setting_comes_back(tmp_path: Path, monkeypatch: pytest.Monk
         explanation="why",
         seed=7,
         max_tokens=300,
+        max_unreadable=15,
     )
     plain = config()
     same = [name for name in mine.to_json() if getattr(mine, name) == getattr(plain, name)]
