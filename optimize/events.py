@@ -13,6 +13,7 @@ from typing import Any, ClassVar, TypeVar
 
 from ..judges import JudgePrompt, load_prompt
 from ..slices import Predicate, parse_predicate
+from ..slices.by_rate import UNTESTED
 from ..slices.slice import ALL_ROWS
 from .event_fields import read_fields, write_fields
 from .invariants import Violation
@@ -142,6 +143,11 @@ class SliceChosen(RunEvent):
     def predicate(self) -> Predicate | None:
         """The chosen rows; None for all."""
         return None if self.name == ALL_ROWS else parse_predicate(self.name)
+
+    @property
+    def gated(self) -> Predicate | None:
+        """The rows that must not get worse; None for all, and for a slice that is untested."""
+        return None if self.standing == UNTESTED else self.predicate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,9 @@ class Target:
     predicate: Predicate | None
     """None for all rows."""
     why: str
+    tested: bool = True
+    """Whether it is more than the place with most errors to read: if not, proposers may try prompts on other training
+    rows too, and the gate asks nothing of it."""
 
     @property
     def name(self) -> str:

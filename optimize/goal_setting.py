@@ -68,12 +68,14 @@ def find_target(baseline: JudgedDataset, objective: Objective, services: Service
     report = search(baseline, metric=objective.target, columns=columns, exclude=exclude, keep=keep, seed=settings.seed)
     chosen, reason = choose_target(report, objective.direction)
     predicate, standing = (None, None) if chosen is None else (chosen.predicate, chosen.standing)
+    tested = True
     if chosen is None and not of_classes:
         passed_over = [one.predicate for one in report.slices if one.standing != "only seen" and one.is_base_rate]
         poor = find_by_rate(baseline, objective.direction, passed_over, columns=columns, exclude=exclude, keep=keep)
         if poor is not None:
-            predicate, standing, reason = poor.predicate, poor.standing, f"{poor.describe()}. Before it: {reason}"
-    target = Target(predicate=predicate, why=reason)
+            predicate, standing, tested = poor.predicate, poor.standing, poor.p is not None
+            reason = f"{poor.describe()}. Before it: {reason}"
+    target = Target(predicate=predicate, why=reason, tested=tested)
     event = SliceChosen(
         name=target.name,
         why=target.why,

@@ -208,7 +208,7 @@ def decide_on_holdout(run: RunContext, best: Survivor | None) -> Decision | None
         rules=(run.settings.rule, best.rule or run.settings.rule),
         ledger=run.services.ledger,
         run_id=run.services.run_id,
-        member=run.goal.target.member,
+        member=run.goal.target.member if run.goal.target.tested else None,
         exclude=run.settings.exclude,
     )
     run.services.record(read_as(GateDecided, decision.to_json()))

@@ -310,10 +310,10 @@ class Step:
         return completions
 
     def _inside(self, train: JudgedDataset) -> list[int]:
-        """Return the positions of the target's scored training rows; of all of them where it has none."""
-        inside = self.run.goal.target.member(train.dataset)
-        scored = [int(i) for i in train.scored]
-        return [i for i in scored if inside[i]] or scored
+        """Return the positions of the target's scored training rows; of all where it has none or is untested."""
+        target, scored = self.run.goal.target, [int(i) for i in train.scored]
+        inside = target.member(train.dataset)
+        return [i for i in scored if inside[i] or not target.tested] or scored
 
     def _judge(self, doing: str, prompt: JudgePrompt, rows: Dataset) -> JudgedDataset:
         return self.run.judge(f"step {self.number}: {doing}", prompt, rows)

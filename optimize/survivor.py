@@ -81,7 +81,8 @@ class _Contender:
     ) -> _Contender | None:
         """Compare it with the prompt in use on the same rows; None where the gate could not decide about it."""
         target, objective = run.goal.target, run.goal.objective
-        inside = None if target.predicate is None else target.member(before.dataset)
+        gated = target.predicate is not None and target.tested
+        inside = target.member(before.dataset) if gated else None
         changes = Changes.of(before, after, objective, in_slice=inside)
         if changes is None:
             return None

@@ -17,6 +17,8 @@ from .significance import ALPHA, MIN_GROUPS, compare
 from .slice import Predicate
 from .target import target_of
 
+UNTESTED = "poorest, untested"
+"""The standing of a slice that was picked for its rate alone."""
 FEWEST_ERRORS = 15
 """Errors of its kind that a slice must have, so that there is something to read."""
 RATES: dict[Direction, tuple[str, str]] = {
@@ -43,7 +45,7 @@ class RateSlice:
     @property
     def standing(self) -> str:
         """How sure it is."""
-        return "poorest, untested" if self.p is None else f"poorer by its {RATES[self.direction][1]}"
+        return UNTESTED if self.p is None else f"poorer by its {RATES[self.direction][1]}"
 
     def describe(self) -> str:
         """Describe it in words."""

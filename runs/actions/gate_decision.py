@@ -64,7 +64,7 @@ class Terms:
         config = run.config
         return cls(
             objective=run.objective,
-            slice=run.slice.predicate if run.slice else None,
+            slice=run.slice.gated if run.slice else None,
             exclude=config.exclude,
             allow_opened=config.allow_opened,
         )

@@ -126,5 +126,7 @@ def test_a_real_file_without_a_confirmed_slice_is_no_longer_read_unguided() -> N
         "poorest, untested: metadata.overlap_bin = 1, false positive rate 0.500 against 0.087 elsewhere (93 false "
         "positives in 186 rows). Before it: no slice is confirmed or likely"
     )
+    assert event.predicate is not None
+    assert event.gated is None  # nothing is known of it that the gate could ask about
     event = chosen_for(load_verdicts(VERDICTS / "wice_claim.gpt-4-0613.jsonl"), "precision")
     assert (event.predicate, event.standing) == (None, None)

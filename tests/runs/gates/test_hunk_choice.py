@@ -146,7 +146,7 @@ def test_a_part_of_the_diff_is_decided_adopted_and_written_down(place: Workspace
     with Client(Simulated()) as client:
         sides = [judge(prompt, rows, client) for prompt in (PROMPT, expected)]
     assert found.slice is not None
-    assert found.slice.predicate is None
+    assert found.slice.gated is None
     told = decide(*sides, Terms.of_run(found).objective, alpha=alpha_of_look(2), look=2).to_json()
     assert write_part(choice.decision) == json.loads(json.dumps(told))
     assert choice.decision.accepted
