@@ -62,7 +62,7 @@ class ModelError(WorldError):
         retryable: Whether the same request may succeed later.
         status: The HTTP status, where there was one.
         retry_after: Seconds the server asked us to wait, where it did.
-        refused_parameter: The request parameter the server does not accept, where it said so.
+        refused_parameter: The parameter of the request that the error names; it may be what is refused.
         fatal: Whether every other request would fail as well (a wrong key, an unknown model).
         rates: What the endpoint said is left of its limits.
     """

@@ -10,6 +10,7 @@ from .exchange import Courier, Exchange, ask_together
 from .exchange_folder import ExchangeFolder, RequestFile, call_id, read_reply
 from .ignored import ignored_parameters, unused_settings
 from .import_litellm import litellm_deferred, load_litellm, variables_set
+from .ladder import CHANGES, Ladder, changed, remembered
 from .limits import AdaptiveLimit, SystemClock
 from .litellm_model import LITELLM_PREFIX, LiteLLMModel, split_litellm_name
 from .model import Completion, Message, Model, Request, TokenLogprob
@@ -24,6 +25,7 @@ from .wire import read_answering_fault, read_completion, read_fault, read_retry_
 
 __all__ = [
     "ANSWERING",
+    "CHANGES",
     "LITELLM_PREFIX",
     "OMIT",
     "AdaptiveLimit",
@@ -42,6 +44,7 @@ __all__ = [
     "FailedCall",
     "Forecast",
     "Here",
+    "Ladder",
     "LiteLLMModel",
     "MemoryRecord",
     "Message",
@@ -67,6 +70,7 @@ __all__ = [
     "ask_together",
     "body_of",
     "call_id",
+    "changed",
     "checked_url",
     "count_tokens",
     "estimate_tokens",
@@ -80,6 +84,7 @@ __all__ = [
     "read_reply",
     "read_retry_after",
     "read_seconds",
+    "remembered",
     "split_litellm_name",
     "unused_settings",
     "variables_set",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
@@ -22,6 +22,7 @@ from .engine import Engine, Here
 from .heap import heap_at_rest
 from .ignored import unused_settings
 from .in_flight import CallsInFlight
+from .ladder import Ladder
 from .limits import AdaptiveLimit, SystemClock
 from .model import Completion, Model, Request
 from .price import Prices
@@ -57,6 +58,7 @@ class Client:
         prices: What calls cost; the bundled prices by default.
         exchange: Asks through batches or files in place of single calls.
         engine: Where a judge's requests are sent from; here, unless given. It belongs to the caller, who closes it.
+        omitted: What the endpoint is known to refuse; see `Ladder`.
         concurrency: The most attempts that are sent and not yet recorded, at any moment, and where the adaptive limit
             starts; None for the setting, else for 64, reached from 20 by doubling.
         max_unreadable: How many of a judge's first twenty replies may have no readable verdict; the rest is not sent
@@ -80,6 +82,7 @@ class Client:
         prices: Prices | None = None,
         exchange: Exchange | None = None,
         engine: Engine | None = None,
+        omitted: Collection[str] = (),
         concurrency: int | None = None,
         max_unreadable: int = MOST_UNREADABLE,
         tries: int = 8,
@@ -121,6 +124,7 @@ class Client:
             lookahead=lookahead,
             tries=tries,
             row_seconds=row_seconds,
+            ladder=Ladder(omitted),
         )
         self._exchange = exchange
         if exchange is not None:

@@ -31,6 +31,7 @@ from ..errors import JudgewrightError, ModelError, UnreachedError
 from .budget import Budget, Forecast
 from .call_record import CallRecord, FailedCall
 from .counters import Call, Counters, Outcome
+from .ladder import Ladder, changed, dropped_parameters
 from .limits import AdaptiveLimit, Ticket
 from .model import Completion, Model, Request
 from .price import Prices
@@ -70,8 +71,8 @@ class ClientContext:
     tries: int
     row_seconds: float
     forecast: Forecast = field(default_factory=Forecast)
-    unsupported_parameters: set[str] = field(default_factory=set)
-    """Parameters the endpoint has refused; they are not sent again."""
+    ladder: Ladder = field(default_factory=Ladder)
+    """What is changed in requests, because the endpoint refuses it otherwise."""
     on_the_wire: int = 0
     """Attempts sent and not yet committed."""
     wakes: set[asyncio.Event] = field(default_factory=set)
@@ -208,7 +209,7 @@ class Dispatcher:
                 self._settle_free(call)
                 self._start(self._commits.durable(context.record.not_charged(call.key)))
                 continue
-            if context.on_the_wire >= context.concurrency:
+            if context.on_the_wire >= (1 if context.ladder.climbing else context.concurrency):
                 break
             tokens = _reserved_tokens(self._entered[0])
             seconds = context.limit.wait(tokens)
@@ -234,8 +235,8 @@ class Dispatcher:
 
     async def _attempt(self, call: Call, ticket: Ticket) -> None:
         context = self._context
-        # Others may refuse more parameters while this one is on the wire; it must know what it was sent without.
-        omitted = frozenset(context.unsupported_parameters)
+        # More may be refused while this one is on the wire; it must know what it was sent without.
+        omitted = context.ladder.omitted
         self._counters.stats.attempts += 1
         self._counters.stats.retries += call.tries > 0
         call.tries += 1
@@ -256,7 +257,8 @@ class Dispatcher:
     async def _complete(self, call: Call, ticket: Ticket, omitted: frozenset[str]) -> Completion | ModelError:
         answer: Completion | ModelError | None = None
         try:
-            answer = await self._context.model.complete(self._request(call), unsupported_parameters=omitted)
+            request = changed(self._request(call), omitted)
+            answer = await self._context.model.complete(request, unsupported_parameters=omitted)
         except ModelError as error:
             answer = error
         finally:
@@ -292,6 +294,7 @@ class Dispatcher:
         dropped = answer.dropped
         if omitted:
             dropped = tuple(sorted({*dropped, *dropped_parameters(self._request(call), omitted)}))
+        context.ladder.accept(self._request(call), omitted)
         completion = replace(answer, cost=cost, dropped=dropped, latency=latency)
         assert call.reservation is not None
         tokens = completion.tokens_in + completion.tokens_out
@@ -321,7 +324,8 @@ class Dispatcher:
         self._wake_all()
 
     async def _handle_failure(self, call: Call, error: ModelError, omitted: frozenset[str]) -> None:
-        refused_now = error.refused_parameter is not None and error.refused_parameter not in omitted
+        refusal = self._context.ladder.refuse(self._request(call), omitted, error)
+        refused_now, error = refusal is None, refusal or error
         if redirected(error):
             self._redirect = self._redirect or error
             # No longer fatal here: `run` stops for it only where no other request was answered.
@@ -334,7 +338,7 @@ class Dispatcher:
         else:
             self._settle_in_doubt(call)
         if refused_now:
-            # Asking again without the parameter is not a retry.
+            # Asking for it otherwise is not a retry.
             call.tries -= 1
             self._ready.append(call)
         elif not error.fatal:
@@ -345,8 +349,6 @@ class Dispatcher:
         context = self._context
         if error.fatal:
             self.stop(error)
-        if error.refused_parameter is not None:
-            context.unsupported_parameters.add(error.refused_parameter)
         if error.retryable and error.retry_after:
             if error.retry_after > context.row_seconds:
                 self.stop(closed(error))
@@ -378,7 +380,7 @@ class Dispatcher:
     async def _give_up(self, call: Call, error: ModelError) -> None:
         final = given_up(error, call.tries)
         failure = FailedCall(message=str(final), status=error.status)
-        if error.retryable or redirected(error):
+        if error.retryable or redirected(error) or not (self._successes or self._counters.recorded):
             self._given_up.append((call, failure))
             if len(self._given_up) >= OUTAGE:
                 self.stop(outage(error))
@@ -479,12 +481,3 @@ class _Commits:
     def _act(self, future: Future[None]) -> None:
         for action in self._actions.pop(future):
             action()
-
-
-def dropped_parameters(request: Request, omitted: frozenset[str]) -> set[str]:
-    """Return the parameters this request asked for and did not get."""
-    dropped = set(request.body()) & omitted
-    # Without `max_tokens` the limit was sent under its other name; see `Model.complete`.
-    if "max_completion_tokens" not in omitted:
-        dropped.discard("max_tokens")
-    return dropped

@@ -20,12 +20,12 @@ from ..errors import BudgetSpent, ModelError, Waiting
 from .budget import Reservation
 from .call_record import FailedCall
 from .counters import Call, ClientStats, Counters
-from .dispatcher import ClientContext, dropped_parameters
+from .dispatcher import ClientContext
 from .endpoint import sent_body
 from .exchange_folder import README, Contents, ExchangeFolder, RequestFile, RequestLine, call_id, read_reply, shown
+from .ladder import changed, dropped_parameters, may_mean_a_parameter
 from .model import Completion, Request
 from .retries import given_up
-from .wire import REFUSABLE
 
 T = TypeVar("T")
 
@@ -170,10 +170,10 @@ class Exchange:
     def _take_replies(self, context: ClientContext, calls: Sequence[Call], counters: Counters) -> None:
         """Store the replies that the folder has for these calls; give up what only gets errors."""
         contents = self._folder.read()
-        refused = contents.refused_parameters(context.model.name)
-        if refused - context.unsupported_parameters:
+        omitted, on_trial = contents.trials(context.model.name)
+        if omitted - context.ladder.omitted:
             self._fruitless = 0
-            context.unsupported_parameters |= refused
+            context.ladder.add(omitted)
         self._adopt(context, calls, contents)
         out = contents.calls_out()
         stored: list[tuple[Call, Future[None]]] = []
@@ -190,7 +190,7 @@ class Exchange:
                 stored.append((call, self._keep(context, call, completion, counters)))
                 break
             if call.outcome is None and call_id(call.key) not in out:
-                call.outcome = _final_error(list(failures.values()))
+                call.outcome = _final_error(failures, {asking for one, asking in on_trial if one == call_id(call.key)})
                 if call.outcome is not None:
                     # Freed first: the record takes an attempt that is open when its call fails for a charged one.
                     self._free(context, call)
@@ -203,7 +203,7 @@ class Exchange:
     def _keep(self, context: ClientContext, call: Call, completion: Completion, counters: Counters) -> Future[None]:
         cost = self._cost(context, completion.tokens_in, completion.tokens_out, completion.tokens_cached)
         tokens = completion.tokens_in + completion.tokens_out
-        dropped = dropped_parameters(_request_of(call), frozenset(context.unsupported_parameters))
+        dropped = dropped_parameters(_request_of(call), context.ladder.omitted)
         completion = replace(completion, cost=cost, dropped=tuple(sorted(dropped)))
         reservation = self._reservations.pop(call.key, None)
         if reservation is None:
@@ -279,7 +279,7 @@ class Exchange:
                 break
             reserved[call.key] = reservation
             name = call_id(call.key)
-            body = sent_body(context.model.name, _request_of(call), context.unsupported_parameters)
+            body = _body_of(call, context)
             lines.append((name, contents.askings(name) + 1, body))
         if lines:
             stats.attempts += len(lines)
@@ -298,7 +298,7 @@ class Exchange:
             if file.path in self._written or courier.carries(file) or not names & file.calls.keys():
                 continue
             for call in queue if not bodies else ():
-                body = sent_body(context.model.name, _request_of(call), context.unsupported_parameters)
+                body = _body_of(call, context)
                 bodies[call_id(call.key)] = body
             if self._folder.asks(file, bodies):
                 continue
@@ -390,15 +390,24 @@ def _request_of(call: Call) -> Request:
     return call.request
 
 
-def _final_error(failures: Sequence[ModelError]) -> ModelError | None:
-    """Return the error that a request ends with; None where it is to be asked again."""
-    if not failures:
-        return None
-    last = failures[-1]
+def _body_of(call: Call, context: ClientContext) -> dict[str, Any]:  # Any: JSON
+    """Return what is sent for a call, as far as the endpoint is known to take it."""
+    omitted = context.ladder.omitted
+    return sent_body(context.model.name, changed(_request_of(call), omitted), omitted)
+
+
+def _final_error(failures: Mapping[int, ModelError], on_trial: Collection[int]) -> ModelError | None:
+    """Return the error that a request ends with; None where it is to be asked again.
+
+    Args:
+        failures: By number of asking.
+        on_trial: The askings that refuse what is left out from then on.
+    """
     # Parameters are refused one by one, and asking again without one is not a retry.
-    if last.refused_parameter is not None and len(failures) <= len(REFUSABLE):
+    if not failures or max(failures) in on_trial:
         return None
-    answered = [error for error in failures if error.status is not None and error.refused_parameter is None]
+    last = failures[max(failures)]
+    answered = [error for error in failures.values() if error.status is not None and not may_mean_a_parameter(error)]
     if not last.retryable and not last.fatal:
         return given_up(last, len(answered))
     # An expired batch has no status and says nothing about a request.

@@ -18,6 +18,7 @@ import orjson
 
 from ..errors import InputError, ModelError
 from ..files.write_beside import write_beside
+from .ladder import may_mean_a_parameter, next_step
 from .model import Completion, Request
 from .wire import REFUSABLE, read_answering_fault, read_completion, read_fault
 
@@ -84,16 +85,26 @@ class Contents:
     """By call, in the order of the files' names."""
     notes: list[str] = field(default_factory=list)
     """What was passed over, a line each."""
-    refused: dict[str, set[str]] = field(default_factory=dict)
-    """By call, the parameters that replies refuse."""
+    refused: dict[tuple[str, int], str] = field(default_factory=dict)
+    """By call and asking, the parameter that a reply refuses; empty where it names none."""
 
-    def refused_parameters(self, model: str) -> set[str]:
-        """Return the parameters that replies to requests of this model refuse."""
-        refused: set[str] = set()
-        for file in self.requests:
-            if file.model == model:
-                refused.update(*(self.refused[call] for call in self.refused.keys() & file.calls.keys()))
-        return refused
+    def trials(self, model: str) -> tuple[frozenset[str], set[tuple[str, int]]]:
+        """Return what requests of a model are sent without, as the replies to one file after the other show.
+
+        And the askings that it is left out for, which are asked once more.
+        """
+        omitted: frozenset[str] = frozenset()
+        asked: set[tuple[str, int]] = set()
+        for file in self.requests if self.refused else ():
+            refused = {one: self.refused[one] for one in file.calls.items() if one in self.refused}
+            through = len(refused) < self.replies_to(file)
+            for name in sorted({*refused.values()} if file.model == model else ()):
+                # Where others got through, a refusal that names nothing, or the room for a reply, is the row's own.
+                if through and name in ("", "max_tokens", "max_completion_tokens"):
+                    continue
+                before, omitted = omitted, next_step(omitted, name)
+                asked.update(one for one, named in refused.items() if named == name and omitted != before)
+        return omitted, asked
 
     def calls_out(self) -> set[str]:
         """Return the calls that stand in a request file without any reply."""
@@ -109,10 +120,14 @@ class Contents:
 
     def returned(self, file: RequestFile) -> bool:
         """Return whether any line of a request file has a reply."""
+        return self.replies_to(file) > 0
+
+    def replies_to(self, file: RequestFile) -> int:
+        """Return how many lines of a request file have a reply."""
+        count = 0
         for call, asking in file.calls.items():
-            if any(reply.asking == asking for reply in self.replies.get(call, ())):
-                return True
-        return False
+            count += any(reply.asking == asking for reply in self.replies.get(call, ()))
+        return count
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +144,8 @@ class _Lines:
     """Lines whose `custom_id` is none that we write."""
     unreadable: tuple[int, ...]
     """Line numbers."""
-    refused: tuple[tuple[str, str], ...]
-    """Call, and the parameter that its reply refuses."""
+    refused: tuple[tuple[tuple[str, int], str], ...]
+    """Call and asking, and the parameter that the reply refuses, empty where it names none."""
 
 
 class ExchangeFolder:
@@ -244,8 +259,7 @@ class ExchangeFolder:
                 contents.notes.append(f"{shown(path.name)} is a copy of {shown(copied.name)}")
                 continue
             unknown = lines.unknown
-            for call, parameter in lines.refused:
-                contents.refused.setdefault(call, set()).add(parameter)
+            contents.refused |= dict(lines.refused)
             for call, asking, offset in lines.ids:
                 unknown += call not in asked
                 contents.replies.setdefault(call, []).append(Reply(path, offset, asking))
@@ -295,7 +309,7 @@ def _read_lines(path: Path, wanted: set[str], size: int, changed: int) -> _Lines
     digest = hashlib.blake2b(digest_size=16)
     ids: list[tuple[str, int, int]] = []
     unreadable: list[int] = []
-    refused: list[tuple[str, str]] = []
+    refused: list[tuple[tuple[str, int], str]] = []
     model, unknown, offset = "", 0, 0
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
@@ -309,8 +323,8 @@ def _read_lines(path: Path, wanted: set[str], size: int, changed: int) -> _Lines
                 unreadable.append(number)
             elif match := _ID.fullmatch(custom_id):
                 ids.append((match[1], int(match[2]), start))
-                if parameter := _refused_parameter(body):
-                    refused.append((match[1], parameter))
+                if (parameter := _refused_parameter(body)) is not None:
+                    refused.append(((match[1], int(match[2])), parameter))
             else:
                 unknown += 1
             if not model and isinstance(asked := body.get("body"), dict):
@@ -325,7 +339,8 @@ def _refused_parameter(body: Mapping[str, Any]) -> str | None:  # Any: JSON
     status = response.get("status_code")
     if not isinstance(status, int) or status < 400:
         return None
-    return read_fault(status, _dump(response.get("body")), {}, sent=REFUSABLE).refused_parameter
+    error = read_fault(status, _dump(response.get("body")), {}, sent=REFUSABLE)
+    return (error.refused_parameter or "") if may_mean_a_parameter(error) and not error.fatal else None
 
 
 def _dump(value: Any) -> bytes:  # Any: JSON

@@ -83,6 +83,8 @@ def outage(error: ModelError) -> ModelError:
     """Return the error that ends an ask because nothing gets through any more."""
     message = f"{OUTAGE} requests in a row were given up; the last: {error}"
     resume = "go on when the endpoint answers, with the same command or `runs resume`: nothing answered is asked again"
+    if not error.retryable:
+        resume = "`judgewright models test NAME` says what the endpoint takes; nothing was answered so far"
     return ModelError(message, status=error.status, fatal=True, hint=error.hint or resume)
 
 

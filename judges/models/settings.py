@@ -14,7 +14,7 @@ from .price import Price
 from .transport import TransportName
 
 OMIT = "omit"
-"""A temperature that is not sent, for endpoints that refuse the field."""
+"""A setting for a field that is not sent, for endpoints that refuse it."""
 _OURS = frozenset({"model", "messages", "stream", "stream_options", "n", "seed", "response_format"}) | {
     *("temperature", "max_tokens", "max_completion_tokens", "logprobs", "top_logprobs"),
 }
@@ -45,6 +45,8 @@ class ModelSettings:
     """Further headers; none of them secret, and not part of the key."""
     temperature: float | Literal["omit"] | None = None
     """Instead of what the caller asks for; `omit` sends none. None leaves it to the caller."""
+    response_format: Literal["json_schema", "json_object", "omit"] | None = None
+    """The most that is asked for of a reply's form. None finds out what the endpoint takes, and keeps to that."""
     max_tokens: int | None = None
     """Tokens of a verdict, where the command states no limit; None for the usual 512."""
     optimizer_max_tokens: int | None = None
@@ -83,12 +85,16 @@ class ModelSettings:
         temperature = request.temperature
         if self.temperature is not None:
             temperature = None if self.temperature == OMIT else float(self.temperature)
-        if not self.extra_body and limit == request.token_limit and temperature == request.temperature:
+        form = request.response_format
+        if form is not None and self.response_format in (OMIT, "json_object"):
+            form = None if self.response_format == OMIT else {"type": "json_object"}
+        same = limit == request.token_limit and temperature == request.temperature and form is request.response_format
+        if not self.extra_body and same:
             return request
         extra_body = self.extra_body
         if request.extra_body:
             extra_body = {**extra_body, **request.extra_body}
-        return replace(request, max_tokens=limit, temperature=temperature, extra_body=extra_body)
+        return replace(request, max_tokens=limit, temperature=temperature, response_format=form, extra_body=extra_body)
 
     def answering(self) -> dict[str, Any]:  # Any: JSON
         """Return the settings that may change an answer, as far as they are set; a run keeps them."""
@@ -101,7 +107,7 @@ class ModelSettings:
         return replace(self, **{name: values.get(name, getattr(usual, name)) for name in ANSWERING})
 
 
-ANSWERING = ("extra_body", "temperature", "max_tokens", "optimizer_max_tokens")
+ANSWERING = ("extra_body", "temperature", "response_format", "max_tokens", "optimizer_max_tokens")
 """The settings that may change an answer: they are part of a request."""
 
 

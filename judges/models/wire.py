@@ -1,7 +1,6 @@
 """Read what an OpenAI-compatible endpoint sends back, once and strictly: a completion or an error.
 
-Pure functions over bytes, so that whatever carries them (one call, a batch file) is read alike. The
-wordings of refusals were collected from OpenAI, Azure, vLLM, llama.cpp, Ollama, Gemini, Mistral and OpenRouter.
+Pure functions over bytes, so that whatever carries them (one call, a batch file) is read alike.
 """
 
 from __future__ import annotations
@@ -40,28 +39,25 @@ _MESSAGE_CAP = 300
 _ERROR_CHARS = 500
 """Characters of an error that are looked at: some servers quote the request further down, row text included."""
 
-_NAMES = re.compile(r"\b(max_completion_tokens|max_tokens|temperature|(?:top_)?logprobs|response_format|seed)\b", re.I)
+_NAMES = re.compile(
+    r"(max_(?:completion_)?tokens|temperature|(?:top_)?log_?probs|response[_ ]format|json_(?:schema|object)|grammar"
+    r"|seed)(?![a-z0-9])",
+    re.I,
+)
+"""What an error may name of a request; it says which parameter is tried first, and nothing else."""
 _OURS = {"model", "messages", "temperature", "max_tokens", "max_completion_tokens", "seed", "response_format"} | {
     *("logprobs", "top_logprobs"),
 }
 """Fields of a request that are no extra ones."""
-_REFUSES = re.compile(
-    r"unsupported|not? (?:be )?support|n[o'’]t (?:support|permitted|allowed|enabled|available|compatible)"
-    r"|unrecogni[sz]ed|unknown|unexpected|extra_forbidden|incompatible|deprecated|cannot unmarshal"
-    r"|only the default|must be one of|cannot request more than|greater than max allowed",
-    re.I,
-)
-_TOO_LONG = re.compile(r"context (?:length|window)|too (?:large|long)|maximum context", re.I)
 _UNFINISHED = re.compile(r"could not finish the message because max_(?:completion_)?tokens", re.I)
-_REFUSAL_CODES = {"unsupported_parameter", "unsupported_value", "unknown_parameter"}
 _QUOTA_CODES = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
 _FILTER_CODES = {"content_filter", "ResponsibleAIPolicyViolation"}
-_CODES = _REFUSAL_CODES | _QUOTA_CODES | _FILTER_CODES
+_CODES = _QUOTA_CODES | _FILTER_CODES
 _RETRY_DELAY = re.compile(rb'"retryDelay"\s*:\s*"([0-9]{1,6}(?:\.[0-9]{1,9})?)s"')
 _NO_CREDIT = re.compile(r"credit balance is too low", re.I)
 _WRONG_KEY = re.compile(r"api[ _]key (?:is )?(?:not valid|invalid|expired)", re.I)
 _FLAGGED = re.compile(r"flagged|moderation|content policy|safety", re.I)
-_MAY_REFUSE = {400, 403, 422, 500, 501}
+_MAY_REFUSE = {400, 403, 404, 422, 500, 501}
 _FATAL = {401, 402, 404, 405, 410}
 _CHAT = "/chat/completions"
 _TRANSIENT = {408, 409, 425, 429}
@@ -189,15 +185,15 @@ def read_fault(
         status: The HTTP status.
         raw: The body.
         headers: With lower-case names or case-insensitive.
-        sent: The parameters that were in the request; only one of them can have been refused.
+        sent: The parameters that were in the request.
         base_url: Where the request was sent, for a redirect that names no host.
         key_hint: What to do about a key that was refused.
     """
     if 300 <= status < 400 and (location := headers.get("location")):
         return _redirect(status, urljoin(f"{base_url}{_CHAT}", location))
     fault = _Fault.read(raw)
-    refused = _refused_parameter(status, fault, sent)
-    if refused is None and (name := _refused_extra(status, fault, sent)):
+    named = _named_parameter(status, fault, sent)
+    if named is None and (name := _named_extra(status, fault, sent)):
         return ModelError(
             f"the endpoint refuses {name} of the model's extra_body: {fault.message[:_MESSAGE_CAP]}",
             status=status,
@@ -211,15 +207,14 @@ def read_fault(
     blocked = status == 403 and not _FLAGGED.search(fault.message)
     fatal = quota or blocked or status in _FATAL or 300 <= status < 400 or (wrong_key and status == 400)
     transient = status in _TRANSIENT or (status >= 500 and status != 501)
-    # A request whose parameter was refused is asked again without it, which is no retry.
-    if refused is not None:
-        fatal = transient = False
+    if named is not None and not quota:
+        fatal = False  # it is tried first whether that parameter is meant
     return ModelError(
         f"the endpoint answered {status}: {fault.message[:_MESSAGE_CAP] or 'no message'}",
         retryable=transient and not fatal,
         status=status,
         retry_after=read_retry_after(headers) or _retry_delay(raw),
-        refused_parameter=refused,
+        refused_parameter=named,
         fatal=fatal,
         hint=_hint(status, quota=quota, key_hint=key_hint if wrong_key else ""),
         rates=read_rates(headers),
@@ -312,35 +307,28 @@ class _Fault:
         return cls(message, str(error.get("param") or ""), code)
 
 
-def _refused_parameter(status: int, fault: _Fault, sent: Iterable[str]) -> str | None:
-    about = fault.message[:_ERROR_CHARS]
-    refuses = fault.code in _REFUSAL_CODES or bool(_REFUSES.search(about))
-    # A prompt that is too long also speaks of max_tokens; leaving it out would not help.
-    if status not in _MAY_REFUSE or not refuses or _TOO_LONG.search(about):
-        return None
+def _named_parameter(status: int, fault: _Fault, sent: Iterable[str]) -> str | None:
+    """Return the first parameter of ours that an error names, which may or may not be what it is about."""
     ours = {_parameter(name) for name in sent}
-    # A named `param` that is none of ours, such as `messages`, means that something else is wrong.
-    for match in _NAMES.finditer(fault.param or about):
-        name = _parameter(match[0])
-        if name in ours:
+    for match in _NAMES.finditer(f"{fault.param} {fault.message[:_ERROR_CHARS]}") if status in _MAY_REFUSE else ():
+        if (name := _parameter(match[0])) in ours:
             return name
     return None
 
 
-def _refused_extra(status: int, fault: _Fault, sent: Iterable[str]) -> str | None:
-    """Return the further field of the request that an error is about; nobody but the person can say what to do then."""
-    about = fault.message[:_ERROR_CHARS]
-    refuses = fault.code in _REFUSAL_CODES or bool(_REFUSES.search(about))
+def _named_extra(status: int, fault: _Fault, sent: Iterable[str]) -> str | None:
+    """Return the further field of the request that an error names; nobody but the person can say what to do then."""
+    about = f"{fault.param} {fault.message[:_ERROR_CHARS]}"
     for name in sent:
-        if status not in _MAY_REFUSE or name in _OURS:
-            continue
-        if re.split(r"[.\[]", fault.param)[0] == name or (refuses and re.search(rf"\b{re.escape(name)}\b", about)):
+        if status in _MAY_REFUSE and name not in _OURS and re.search(rf"\b{re.escape(name)}\b", about):
             return name
     return None
 
 
 def _parameter(name: str) -> str:
-    name = name.lower()
+    name = name.lower().replace(" ", "_").replace("log_probs", "logprobs")
+    if name in ("json_schema", "json_object", "grammar"):
+        return "response_format"
     return "logprobs" if name == "top_logprobs" else name
 
 

@@ -49,7 +49,7 @@ from ...judges.judge import require_answers
 from ...judges.listwise import RankedDataset, Window, judge_listwise
 from ...judges.metrics.macro_average import MacroMean, macro_means
 from ...judges.metrics.reliability_bins import bins_of_verdicts
-from ...judges.models import ask_together
+from ...judges.models import CHANGES, ask_together
 from ...judges.reliability import AttackReport, attack_success_rate
 from ...optimize.events import JudgeMeasured, write_event
 from ...optimize.holdout.row_fingerprints import KEY_COLUMN, row_keys
@@ -349,12 +349,15 @@ def describe_parameters(dropped: Iterable[str], ignored: Mapping[str, int]) -> t
     """Return notes on the parameters of requests that the endpoint refuses or ignores.
 
     Args:
-        dropped: Those it refuses; they are left out.
+        dropped: Those it refuses; they are left out, or sent otherwise.
         ignored: Those it ignored, and in how many replies.
     """
     notes: list[str] = []
-    if names := sorted(dropped):
+    dropped = sorted(dropped)
+    if names := [name for name in dropped if name not in CHANGES]:
         notes.append(f"left out because the endpoint refuses them: {', '.join(names)}")
+    if changes := [CHANGES[name] for name in dropped if name in CHANGES]:
+        notes.append(f"refused by the endpoint: {', '.join(changes)}")
     if ignored:
         shown = ", ".join(f"{name} in {replies:,} replies" for name, replies in sorted(ignored.items()))
         notes.append(f"ignored by the endpoint: {shown}")

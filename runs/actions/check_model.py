@@ -25,7 +25,7 @@ from ...judges import (
     read_reply,
     without_thinking,
 )
-from ...judges.models import OMIT, ModelSettings, ignored_parameters
+from ...judges.models import OMIT, Ladder, ModelSettings, changed, ignored_parameters
 from ..config.environment import Environment, open_model
 
 Outcome = Literal["honoured", "ignored", "refused", "not sent", "cannot tell"]
@@ -120,7 +120,7 @@ async def _check(
     rows: Dataset,
     judge: JudgeSettings | None,
 ) -> ModelReport:
-    asker = _Asker(model, settings, prices)
+    asker = _Asker(model, settings, prices, Ladder())
     try:
         asked = [judge_request(prompt, row, settings=judge or JudgeSettings()) for row in rows.rows]
         # The first alone: a wrong key or name is then said once.
@@ -166,27 +166,29 @@ class _Asker:
     model: Model
     settings: ModelSettings
     prices: Prices
-    refused: set[str] = field(default_factory=set)
+    ladder: Ladder
     replies: list[Completion] = field(default_factory=list)
     latencies: list[float] = field(default_factory=list)
 
     async def ask(self, request: Request) -> Completion:
-        """Return the reply, asked for without what the endpoint refuses."""
+        """Return the reply, asked for as the endpoint takes it."""
+        request = self.settings.apply(request)
         tries, loop = 0, asyncio.get_running_loop()
         while True:
-            omitted = frozenset(self.refused)
+            omitted = self.ladder.omitted
             began = loop.time()
             try:
-                reply = await self.model.complete(self.settings.apply(request), unsupported_parameters=omitted)
+                reply = await self.model.complete(changed(request, omitted), unsupported_parameters=omitted)
             except ModelError as error:
-                if error.refused_parameter is not None and error.refused_parameter not in omitted:
-                    self.refused.add(error.refused_parameter)
+                refusal = self.ladder.refuse(request, omitted, error)
+                if refusal is None:
                     continue
                 tries += 1
-                if not error.retryable or tries == _TRIES:
-                    raise
+                if not refusal.retryable or tries == _TRIES:
+                    raise refusal from None
                 await asyncio.sleep(min(error.retry_after or 1.0, _LONGEST_PAUSE))
                 continue
+            self.ladder.accept(request, omitted)
             self.latencies.append(loop.time() - began)
             self.replies.append(reply)
             return reply
@@ -221,8 +223,10 @@ async def _json_schema(asker: _Asker) -> Check:
     requests = [asker.request(_GREETING, response_format=form, repeat=k) for k in range(2)]
     replies = await asker.ask_all(requests)
     name = "JSON schema"
-    if "response_format" in asker.refused:
+    if "response_format" in asker.ladder.omitted:
         return Check(setting=name, outcome="refused", reason="it is left out; replies are read from text")
+    if "json_schema" in asker.ladder.omitted:
+        return Check(setting=name, outcome="refused", reason="json_object is sent; fields are read from text")
     fits = [_in_schema(reply.text, wanted) for reply in replies]
     if all(fits):
         return Check(setting=name, outcome="honoured", reason="replies keep to a schema that the prompt does not name")
@@ -264,7 +268,7 @@ def _temperature(asker: _Asker, varied: int, fixed: int, empty: str) -> Check:
     name = "temperature"
     if asker.settings.temperature == OMIT:
         return Check(setting=name, outcome="not sent", reason=f"the settings say {OMIT}")
-    if name in asker.refused:
+    if name in asker.ladder.omitted:
         return Check(setting=name, outcome="refused", reason="it is left out; the endpoint's own applies")
     if empty:
         return Check(setting=name, outcome="cannot tell", reason=empty)
@@ -279,7 +283,7 @@ def _temperature(asker: _Asker, varied: int, fixed: int, empty: str) -> Check:
 
 def _seed(asker: _Asker, varied: int, same: bool, empty: str) -> Check:
     name = "seed"
-    if name in asker.refused:
+    if name in asker.ladder.omitted:
         return Check(setting=name, outcome="refused", reason="it is left out; --repeat may get equal answers")
     if empty:
         return Check(setting=name, outcome="cannot tell", reason=empty)
@@ -293,7 +297,7 @@ def _seed(asker: _Asker, varied: int, same: bool, empty: str) -> Check:
 async def _log_probabilities(asker: _Asker, verdict: Request) -> Check:
     reply = await asker.ask(replace(verdict, top_logprobs=3))
     name = "log-probabilities"
-    if "logprobs" in asker.refused:
+    if "logprobs" in asker.ladder.omitted:
         return Check(setting=name, outcome="refused", reason="--confidence tok cannot be used")
     if reply.logprobs:
         return Check(setting=name, outcome="honoured", reason=f"of {len(reply.logprobs)} tokens")
@@ -308,7 +312,7 @@ async def _token_limit(asker: _Asker, verdict: Request, answered: Completion) ->
         limit = answered.tokens_out // 2
         request = replace(verdict, max_tokens=limit)
         reply = await asker.ask(request)
-    refused = asker.refused & {"max_tokens", "max_completion_tokens"}
+    refused = asker.ladder.omitted & {"max_tokens", "max_completion_tokens"}
     name = "max_completion_tokens" if "max_tokens" in refused else "max_tokens"
     if len(refused) == 2:
         return Check(setting="token limit", outcome="refused", reason="neither max_tokens nor max_completion_tokens")

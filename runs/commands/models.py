@@ -87,6 +87,11 @@ def show(name: str, workspace: Workspace, as_json: bool) -> None:
 @_setting("--extra-body", metavar="JSON", help="Further fields of each request, such as reasoning_effort.")
 @_setting("--header", "headers", multiple=True, metavar="NAME=VALUE", help="A further header, none that is secret.")
 @_setting("--temperature", metavar="NUMBER|omit", help="Instead of what a command asks for; omit sends none.")
+@_setting(
+    "--response-format",
+    type=click.Choice(["json_schema", "json_object", "omit"]),
+    help="The most that is asked for of a reply's form; omit asks for none.",
+)
 @_setting("--max-tokens", type=int, help="Tokens of a verdict.")
 @_setting("--optimizer-max-tokens", type=int, help="Tokens of a reply for the optimizer and the loss writer.")
 @_setting("--timeout", type=float, help="Seconds for one try [default: 120].")

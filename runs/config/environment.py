@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ...judges.errors import InputError
-from ...judges.models import LITELLM_PREFIX, ModelSettings, Origin, Prices, checked_url, split_litellm_name
+from ...judges.models import LITELLM_PREFIX, ModelSettings, Origin, Prices, checked_url, remembered, split_litellm_name
 from .api_keys import (
     OPENAI,
     OPENAI_KEY,
@@ -31,7 +31,7 @@ from .transports import choose_transport
 
 if TYPE_CHECKING:
     from ...judges import Client, Model
-    from ...judges.models import Budget, CallRecord, Engine, Exchange
+    from ...judges.models import Budget, CallRecord, Completion, Engine, Exchange, Request
 
 SIMULATED = "simulated"
 """The name of the embedded model, which has no address."""
@@ -475,6 +475,7 @@ def open_client(
     concurrency: int | None = None,
     max_unreadable: int = 10,
     trace: Callable[[Model], Model] | None = None,
+    earlier: Callable[[Model], Iterable[tuple[Request, Completion]]] | None = None,
 ) -> Client:
     """Return a client for a model name, with its settings, prices, a record of calls and limits.
 
@@ -486,6 +487,7 @@ def open_client(
         concurrency: Calls in flight at most; what the model's settings say unless given.
         max_unreadable: How many of a judge's first twenty replies may be unreadable.
         trace: Given the model, returns one that records its tries.
+        earlier: Given the model, returns its newest calls; what they were sent without is not tried again.
 
     Raises:
         InputError: The name is not valid, or only a workspace names its address, not this user.
@@ -506,4 +508,5 @@ def open_client(
         concurrency=concurrency,
         max_unreadable=max_unreadable,
         row_seconds=max(_ROW_SECONDS, 2 * settings.timeout),
+        omitted=() if earlier is None or settings.response_format else remembered(earlier(model)),
     )

@@ -283,7 +283,7 @@ class _Work:
             money=money,
             tokens=tokens,
             limits=(context.budget.money is not None, context.budget.tokens is not None),
-            unsupported=frozenset(context.unsupported_parameters),
+            unsupported=context.ladder.omitted,
             forecast=context.forecast.learned,
         )
         return _Given(shard, calls, reservations)
@@ -311,7 +311,7 @@ class _Work:
         stats.attempts += report.attempts
         stats.retries += report.retries
         stats.notes.update(dict.fromkeys(report.notes))
-        context.unsupported_parameters |= report.unsupported
+        context.ladder.add(report.unsupported)
         if report.forecast is not None:
             context.forecast.learn_from(report.forecast)
         self._take_answers(given.calls)

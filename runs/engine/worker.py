@@ -190,7 +190,7 @@ class Sender:
             calls.append(call)
         self._record.put_into(shard.id, keys)
         context, stats = self._context, ClientStats()
-        context.unsupported_parameters |= shard.unsupported
+        context.ladder.add(shard.unsupported)
         context.forecast.learn_from(shard.forecast)
         counters = Counters(len(calls), stats)
         stopped: JudgewrightError | None = None
@@ -205,7 +205,7 @@ class Sender:
             attempts=stats.attempts,
             retries=stats.retries,
             notes=tuple(stats.notes),
-            unsupported=frozenset(context.unsupported_parameters),
+            unsupported=context.ladder.omitted,
             forecast=context.forecast.learned,
         )
 

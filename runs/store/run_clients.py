@@ -17,6 +17,9 @@ from .calls import CallStore
 from .journal import create_run, get_run, run_session
 from .workspace import Workspace
 
+_EARLIER = 50
+"""Newest calls of the workspace that show what an endpoint refuses."""
+
 
 @contextmanager
 def open_run_clients(
@@ -66,6 +69,7 @@ def open_run_clients(
                 concurrency=options.concurrency,
                 max_unreadable=options.max_unreadable,
                 trace=trace.model,
+                earlier=lambda model: record.recent(endpoint=model.endpoint, model=model.name, n=_EARLIER),
             )
             clients[model, via] = opened.enter_context(client)
         yield clients

@@ -603,9 +603,9 @@ def test_refused_parameters_are_left_out_once_and_said(fake):
         got = client.ask(asked)
         before = len(fake.seen)
         more = client.ask_one(Request(messages=(Message("user", "one more"),), max_tokens=9))
-    assert {c.dropped for c in got} == {("logprobs", "response_format", "temperature")}
-    assert client.stats.dropped == {"logprobs", "response_format", "temperature"}
-    assert more.dropped == ("temperature",)  # it asked for no log-probabilities
+    assert {c.dropped for c in got} == {("logprobs", "max_tokens_name", "response_format", "temperature")}
+    assert client.stats.dropped == {"logprobs", "max_tokens_name", "response_format", "temperature"}
+    assert more.dropped == ("max_tokens_name", "temperature")  # it asked for no log-probabilities
     assert len(fake.seen) == before + 1
     assert fake.seen[-1].body["max_completion_tokens"] == 9
 
@@ -617,7 +617,7 @@ def test_a_server_that_keeps_refusing_what_it_does_not_get_ends_in_a_failure():
     with Client(model) as client:
         got = client.ask(rows(1))
     assert isinstance(got[0], ModelError)
-    assert model.left_out == [frozenset(), frozenset({"seed"})]
+    assert model.left_out == [frozenset(), frozenset({"seed"}), frozenset({"temperature"}), {"seed", "temperature"}]
 
 
 # The budget.

@@ -40,7 +40,7 @@ def test_a_cut_reply_is_asked_for_once_more_with_twice_the_room(reasoner: Server
     assert completion.tokens_out > 2000 + 2500
     assert asking.stats.calls == 2
     assert asking.stats.tokens_out == completion.tokens_out
-    assert asking.stats.dropped == {"temperature"}
+    assert asking.stats.dropped == {"temperature", "max_tokens_name"}
 
 
 def test_it_is_not_asked_for_a_third_time(reasoner: Server) -> None:

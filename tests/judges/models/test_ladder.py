@@ -1,0 +1,165 @@
+"""Endpoints that refuse a parameter of a request, over real HTTP: it is found by trial, whatever they say."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from judgewright.judges import ModelError
+from judgewright.judges.models import Client, Completion, Endpoint, Message, Request
+
+SCHEMA = {"type": "json_schema", "json_schema": {"name": "verdict", "schema": {"type": "object"}}}
+
+
+def said(message: str, **more: object) -> dict[str, object]:
+    return {"error": {"message": message, "type": "invalid_request_error", **more}}
+
+
+BEDROCK = "The model returned the following errors: `temperature` may only be set to 1 when thinking is enabled."
+GROQ = "This model does not support response format `json_schema`. See supported models at the docs"
+JSON_WORD = "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."
+TOO_LARGE = "max_tokens is too large: 512. This model supports at most 256 completion tokens, whereas you provided 512."
+REPORTED: dict[str, tuple[str, object, int, object, str]] = {
+    "deepseek": ("response_format", "json_schema", 400, said("This response_format type is unavailable now"), ""),
+    "tgi": ("temperature", 0.0, 422, {"error": "Input validation error: `temperature` must be strictly positive"}, ""),
+    "kimi": ("temperature", None, 400, said("invalid temperature: only 1 is allowed for this model"), ""),
+    "minimax": ("temperature", None, 400, said("invalid params, temperature should be in (0, 1]"), ""),
+    "lm studio": ("response_format", None, 400, {"error": "'response_format.type' must be 'text'"}, ""),
+    "groq": ("response_format", None, 400, said(GROQ), ""),
+    "bedrock thinking": ("temperature", None, 400, {"message": BEDROCK}, ""),
+    "the word json": ("response_format", None, 400, said(JSON_WORD, param="messages"), ""),
+    "llama.cpp grammar": ("response_format", None, 400, said("Failed to initialize samplers: failed to parse"), ""),
+    "largest limit": ("max_tokens", None, 400, said(TOO_LARGE, param="max_tokens"), "max_tokens_name"),
+    "no reason": ("response_format", None, 400, said("Bad Request"), ""),
+    "no reason, schema": ("response_format", "json_schema", 400, said("Bad Request"), ""),
+    "no reason, seed": ("seed", None, 422, {"detail": "unprocessable"}, ""),
+    "no reason, temperature": ("temperature", None, 400, said("Bad Request"), ""),
+    "no reason, log-probabilities": ("logprobs", None, 400, b"<html><title>400</title></html>", ""),
+    "no reason, limit": ("max_tokens", None, 400, b"", "max_tokens_name"),
+    "not in English": ("temperature", None, 400, said("参数错误"), ""),
+}
+
+
+def refusing(fake: Any, *rules: tuple[Callable[[Mapping[str, Any]], bool], int, object]) -> Callable[[Any], Any]:
+    """Return an endpoint that refuses what any rule holds for."""
+
+    def answer(seen: Any) -> Any:
+        for refuses, status, body in rules:
+            if refuses(seen.body):
+                return fake.Reply(status=status, body=body)
+        return fake.Reply(body=fake.completion())
+
+    return answer
+
+
+def has(name: str, value: object = None) -> Callable[[Mapping[str, Any]], bool]:
+    """Refuse a parameter, or one value of it."""
+
+    def refuses(body: Mapping[str, Any]) -> bool:
+        sent = body.get(name)
+        if isinstance(sent, Mapping):
+            sent = sent["type"]
+        return name in body and (value is None or sent == value)
+
+    return refuses
+
+
+def judging(n: int = 30, **more: Any) -> list[Request]:
+    usual: dict[str, Any] = {"max_tokens": 512, "response_format": SCHEMA, "top_logprobs": 2}
+    return [Request(messages=(Message("user", f"row {i}"),), **{**usual, **more}) for i in range(n)]
+
+
+def asking(fake: Any, **more: Any) -> Client:
+    return Client(Endpoint(name="m", base_url=fake.url, api_key=None, transport="plain"), **more)
+
+
+@pytest.mark.parametrize("case", REPORTED)
+def test_a_refused_parameter_is_found_by_trial_and_every_row_is_answered(fake, case):
+    """Refusals that people report, and such as say nothing; what innocent parameters there are stay."""
+    parameter, value, status, body, dropped = REPORTED[case]
+    fake.answer = refusing(fake, (has(parameter, value), status, body))
+    with asking(fake) as client:
+        got = client.ask(judging())
+        tries = len(fake.seen)
+        client.ask(judging(5, top_logprobs=None))
+    assert all(isinstance(one, Completion) for one in got)
+    expected = dropped or ("json_schema" if value == "json_schema" else parameter)
+    assert client.stats.dropped == {expected}
+    assert tries <= 30 + 20 + 8
+    assert len(fake.seen) == tries + 5
+    sent = fake.seen[-1].body
+    assert {"seed", "temperature", "max_tokens", "response_format"} - {parameter} <= sent.keys()
+    if expected == "json_schema":
+        assert sent["response_format"] == {"type": "json_object"}
+
+
+def test_two_parameters_without_a_reason_are_found_and_the_others_are_asked_with_again(fake):
+    """No single change helps: all are left out, and then asked with again one by one."""
+    body = said("Bad Request")
+    fake.answer = refusing(fake, (has("temperature"), 400, body), (has("response_format"), 400, body))
+    with asking(fake, concurrency=1) as client:
+        assert all(isinstance(one, Completion) for one in client.ask(judging()))
+    assert not {"temperature", "response_format"} & fake.seen[-1].body.keys()
+    assert {"seed", "logprobs", "max_tokens"} <= fake.seen[-1].body.keys()
+    assert len(fake.seen) <= 30 + 12
+
+
+def test_a_limit_that_is_too_large_is_halved_before_it_is_left_out(fake):
+    """Under either name."""
+    large = lambda body: max(body.get("max_tokens", 0), body.get("max_completion_tokens", 0)) > 256  # noqa: E731
+    fake.answer = refusing(fake, (large, 400, said("value out of range")))
+    with asking(fake, concurrency=1) as client:
+        assert all(isinstance(one, Completion) for one in client.ask(judging(4)))
+    assert client.stats.dropped == {"half_limit"}
+    assert fake.seen[-1].body["max_tokens"] == 256
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        said("This model's maximum context length is 8192 tokens. However, you requested 9000 tokens", param="messages"),
+        said("'max_tokens' is too large: 512. This model's maximum context length is 8192 tokens", param="max_tokens"),
+        said("no such deployment"),
+        b"",
+    ],
+    ids=["context", "context and limit", "another", "empty"],
+)
+def test_a_request_that_is_refused_without_any_parameter_ends_with_the_endpoints_words(fake, body):
+    """After a trial, and not one for each row."""
+    fake.answer = lambda seen: fake.Reply(status=400, body=body)
+    with asking(fake) as client, pytest.raises(ModelError, match="the endpoint answered 400") as caught:
+        client.ask(judging(300))
+    assert len(fake.seen) <= 20 + 3 * 9 + 10
+    assert caught.value.hint is not None
+    if isinstance(body, dict):
+        assert body["error"]["message"][:50] in str(caught.value)
+
+
+def test_a_row_whose_like_was_answered_starts_no_trial(fake):
+    """A text that is too long is one row's failure, at one request."""
+    long = said("maximum context length; max_tokens is too large", param="max_tokens")
+    fake.answer = lambda seen: (
+        fake.Reply(status=400, body=long) if seen.text == "row 7" else fake.Reply(body=fake.completion())
+    )
+    with asking(fake, concurrency=2) as client:
+        got = client.ask(judging(12))
+    assert [isinstance(one, Completion) for one in got] == [i != 7 for i in range(12)]
+    assert len(fake.seen) == 12
+
+
+def test_what_is_known_is_not_tried_again(fake):
+    """A client that is told what earlier calls were sent without begins there."""
+    fake.answer = refusing(fake, (has("response_format"), 400, said("no")), (has("max_tokens"), 400, said("no")))
+    with asking(fake, omitted=("json_schema", "response_format", "max_tokens")) as client:
+        client.ask(judging(9))
+    assert len(fake.seen) == 9
+    assert client.stats.dropped == {"response_format", "max_tokens_name"}
+
+
+@pytest.mark.parametrize("status", [401, 402, 404])
+def test_a_wrong_key_or_model_starts_no_trial(fake, status):
+    """Whatever parameter its text may hold none of."""
+    fake.answer = lambda seen: fake.Reply(status=status, body=said("no"))
+    with asking(fake) as client, pytest.raises(ModelError, match=f"answered {status}: no"):
+        client.ask(judging(300))
+    assert len(fake.seen) <= 20
