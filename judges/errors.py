@@ -65,6 +65,7 @@ class ModelError(WorldError):
         refused_parameter: The parameter of the request that the error names; it may be what is refused.
         fatal: Whether every other request would fail as well (a wrong key, an unknown model).
         rates: What the endpoint said is left of its limits.
+        no_model: Whether something answered that may be no model at all, such as a web page.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class ModelError(WorldError):
         fatal: bool = False,
         hint: str | None = None,
         rates: RateReport | None = None,
+        no_model: bool = False,
     ) -> None:
         super().__init__(message, hint=hint)
         self.retryable = retryable
@@ -86,6 +88,7 @@ class ModelError(WorldError):
         self.refused_parameter = refused_parameter
         self.fatal = fatal
         self.rates = rates
+        self.no_model = no_model
 
 
 class UnreachedError(ModelError):

@@ -28,15 +28,20 @@ MAX_REPAIR = 1 << 15
 MAX_REPAIRS = 20
 
 FINISHES: Mapping[str, str] = {
-    **dict.fromkeys(("", "stop", "stop_sequence", "stop_sequences", "eos", "eos_token", "endoftext"), "stop"),
-    **dict.fromkeys(("end_turn", "end_of_turn", "complete", "completed", "done", "finish", "finished"), "stop"),
-    **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "max_length", "model_length"), "length"),
-    **dict.fromkeys(("content_filter", "content_filtered", "safety", "recitation", "blocklist"), "content_filter"),
-    **dict.fromkeys(("prohibited_content", "spii", "refusal", "sensitive", "error_toxic"), "content_filter"),
-    **dict.fromkeys(("tool_calls", "tool_call", "tool_use", "function_call"), "tool_calls"),
+    **dict.fromkeys(("", "null", "none", "stop", "stopped", "stopsequence", "stopsequences", "stopword"), "stop"),
+    **dict.fromkeys(("eos", "eostoken", "endoftext", "endturn", "endofturn", "endofsequence", "end"), "stop"),
+    **dict.fromkeys(("complete", "completed", "done", "finish", "finished", "success"), "stop"),
+    **dict.fromkeys(("length", "maxtokens", "maxoutputtokens", "maxlength", "modellength", "maxnewtokens"), "length"),
+    **dict.fromkeys(("modelcontextwindowexceeded", "contextlength", "tokenlimit", "maxcompletiontokens"), "length"),
+    **dict.fromkeys(("contentfilter", "contentfiltered", "safety", "recitation", "blocklist"), "content_filter"),
+    **dict.fromkeys(("prohibitedcontent", "spii", "refusal", "sensitive", "errortoxic"), "content_filter"),
+    **dict.fromkeys(("guardrailintervened", "guardrail", "moderation", "flagged", "blocked"), "content_filter"),
+    **dict.fromkeys(("toolcalls", "toolcall", "tooluse", "functioncall"), "tool_calls"),
 }
-"""What endpoints call the end of a reply, and which of four ends it is: OpenAI, Azure, vLLM, TGI,
-llama.cpp, Gemini, Mistral, Cohere, Anthropic and the gateways before them."""
+"""What endpoints call the end of a reply, without case and separators, and which of four ends it is: OpenAI, Azure,
+vLLM, TGI, llama.cpp, Gemini, Mistral, Cohere, Anthropic, Bedrock and the gateways before them."""
+_ENUM = re.compile(r"^(?:.*[.:]|(?:finish|stop)_?reason_(?=.))", re.IGNORECASE)
+"""What stands before the name of an enumeration's member: `FinishReason.STOP`, `FINISH_REASON_STOP`."""
 
 _THOUGHTS = r"(?:[a-z]{1,12}:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|scratch_?pad|analysis|monologue)"
 _OPENS_THOUGHT = (
@@ -175,7 +180,7 @@ class _Found:
 def plain_finish(reason: str) -> str:
     """Return `stop`, `length`, `content_filter` or `tool_calls`; of any other word the word itself, in lower case."""
     word = reason.strip().lower()
-    return FINISHES.get(word, word[:40])
+    return FINISHES.get(re.sub("[^a-z]", "", _ENUM.sub("", word)), word[:40])
 
 
 def require_whole(finish_reason: str, refusal: str | None = None) -> None:

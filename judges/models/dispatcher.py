@@ -37,12 +37,14 @@ from .model import Completion, Model, Request
 from .price import Prices
 from .rates import Clock
 from .retries import (
+    NO_MODEL,
     OUTAGE,
     UNREACHED_TRIES,
     backoff,
     closed,
     free_of_charge,
     given_up,
+    no_model,
     outage,
     poisonous,
     redirected,
@@ -106,6 +108,8 @@ class Dispatcher:
         self._given_up: list[tuple[Call, FailedCall]] = []
         """Failures that may be the endpoint's fault; not yet in the call record."""
         self._redirect: ModelError | None = None
+        self._no_model = 0
+        """Answers that may come from no model, before the first reply."""
         self.stopped: BaseException | None = None
         """Why no more requests are sent: a fatal error, the spent budget, or an interrupt."""
 
@@ -349,6 +353,10 @@ class Dispatcher:
         context = self._context
         if error.fatal:
             self.stop(error)
+        if error.no_model and not (self._successes or self._counters.recorded):
+            self._no_model += 1
+            if self._no_model >= NO_MODEL:
+                self.stop(no_model(error))
         if error.retryable and error.retry_after:
             if error.retry_after > context.row_seconds:
                 self.stop(closed(error))

@@ -13,6 +13,9 @@ OUTAGE = 10
 UNREACHED_TRIES = 4
 """Tries of an endpoint that never answered: its address is more likely wrong than its server busy."""
 
+NO_MODEL = 3
+"""Web pages and the like before the first reply, after which nothing else is expected from this address."""
+
 _BACKOFF_BASE = 0.5
 """Seconds before the first retry, at most; doubled with each."""
 _BACKOFF_CAP = 30.0
@@ -86,6 +89,12 @@ def outage(error: ModelError) -> ModelError:
     if not error.retryable:
         resume = "`judgewright models test NAME` says what the endpoint takes; nothing was answered so far"
     return ModelError(message, status=error.status, fatal=True, hint=error.hint or resume)
+
+
+def no_model(error: ModelError) -> ModelError:
+    """Return the error that ends an ask because what answers seems to be no model."""
+    hint = error.hint or "check the base URL: something else than a model may answer there, such as a sign-on page"
+    return ModelError(str(error), status=error.status, fatal=True, hint=hint)
 
 
 def no_room(cut: int, replies: int, limit: int | None, last: Completion) -> ModelError:

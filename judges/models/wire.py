@@ -5,13 +5,11 @@ Pure functions over bytes, so that whatever carries them (one call, a batch file
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from dataclasses import dataclass, replace
+from html import unescape
 from typing import Annotated, Any
 from urllib.parse import urljoin
 
@@ -19,10 +17,10 @@ import orjson
 from pydantic import BaseModel, FailFast, Field, FiniteFloat, TypeAdapter, ValidationError
 
 from ..errors import InputError, ModelError
-from ..reply_reading import plain_finish
+from ..reply_reading import FINISHES, plain_finish
 from .base_url import checked_url
 from .model import REASONING, Completion, Request, TokenLogprob
-from .rates import read_rates
+from .rates import RateReport, Remaining, read_rates, read_seconds
 from .tokens import approximate_tokens
 
 REFUSABLE = ("temperature", "max_tokens", "max_completion_tokens", "logprobs", "response_format", "seed")
@@ -36,6 +34,14 @@ _MOST_LOGPROBS = 20_000
 """Tokens of a reply whose log-probabilities are kept."""
 _MOST_ALTERNATIVES = 100
 _MESSAGE_CAP = 300
+_SAYING = (
+    *("message", "error", "detail", "details", "errors", "error_message", "errorMessage", "error_description"),
+    *("msg", "description", "reason", "title"),
+)
+"""Fields in which an error says what is wrong."""
+_DEEPEST = 5
+_PAGE = 20_000
+"""Bytes of a web page in which its title is looked for."""
 _ERROR_CHARS = 500
 """Characters of an error that are looked at: some servers quote the request further down, row text included."""
 
@@ -60,6 +66,8 @@ _FLAGGED = re.compile(r"flagged|moderation|content policy|safety", re.I)
 _MAY_REFUSE = {400, 403, 404, 422, 500, 501}
 _FATAL = {401, 402, 404, 405, 410}
 _CHAT = "/chat/completions"
+ENDINGS = frozenset(FINISHES.values())
+"""How a whole or a cut reply ends; any other end is a failure, whatever it is called."""
 _TRANSIENT = {408, 409, 425, 429}
 _HINTS = {
     401: "check the key in OPENAI_API_KEY, and that it belongs to this endpoint",
@@ -82,6 +90,7 @@ class _Message(BaseModel):
 
 class _Choice(BaseModel):
     message: _Message
+    error: Any = None  # Any: whatever a gateway puts there
     finish_reason: str | None = None
     logprobs: Any = None  # Any: read by itself, so that a malformed one costs the log-probabilities and not the reply
 
@@ -137,8 +146,15 @@ def read_completion(raw: bytes, request: Request, headers: Mapping[str, str] | N
     if raw.count(b"{") + raw.count(b"[") > _MOST_PARTS:
         raise ModelError(f"the endpoint's reply has more than {_MOST_PARTS:,} parts", status=200)
     body = _json(raw)
-    if isinstance(body, dict) and body.get("error") and not body.get("choices"):
-        raise read_fault(_disguised_status(body["error"]), raw, {}, sent=request.body())
+    if isinstance(body, dict) and not body.get("choices") and (body.get("error") or "choices" not in body):
+        fault = read_fault(_disguised_status(body), raw, {}, sent=request.body())
+        fault.args = (f"{fault} (in a 200)",)
+        # Where no error is said to be one, something else than a model may answer.
+        fault.no_model = not body.get("error")
+        raise fault
+    if body is None and raw.lstrip()[:1] == b"<":
+        page = _Fault.read(raw).message[:_MESSAGE_CAP]
+        raise ModelError(f"{page}, answered in place of a model", retryable=True, status=200, no_model=True)
     # Only the first choice is read: each of a million wrong ones would have its own error.
     if isinstance(body, dict) and isinstance(body.get("choices"), list):
         body["choices"] = body["choices"][:1]
@@ -151,13 +167,18 @@ def read_completion(raw: bytes, request: Request, headers: Mapping[str, str] | N
         field = ".".join(str(part) for part in first["loc"]) or "body"
         message = f"the endpoint's reply is not a chat completion: {field}: {first['msg']}"
         raise ModelError(message, retryable=True, status=200) from None
+    finish = _finish(choice)
+    if choice.error or finish not in ENDINGS:
+        reason = _words(choice.error) or f"the reply ended by {finish!r}, which does not say that it is whole"
+        message = f"the endpoint failed while it answered: {reason[:_MESSAGE_CAP]}"
+        raise ModelError(message, retryable=True, status=_disguised_status(choice.error))
     if len(text) > _MAX_TEXT:
         message = f"the endpoint's reply is {len(text):,} characters; more than {_MAX_TEXT:,} are not kept"
         raise ModelError(message, status=200)
     tokens_in, tokens_out, cached, extra = _tokens(reply.usage, request, text)
     return Completion(
         text=text,
-        finish_reason=_finish(choice),
+        finish_reason=finish,
         refusal=choice.message.refusal,
         tokens_in=tokens_in,
         tokens_out=tokens_out,
@@ -209,16 +230,28 @@ def read_fault(
     transient = status in _TRANSIENT or (status >= 500 and status != 501)
     if named is not None and not quota:
         fatal = False  # it is tried first whether that parameter is meant
+    retry_after = read_retry_after(headers) or _retry_delay(raw)
     return ModelError(
         f"the endpoint answered {status}: {fault.message[:_MESSAGE_CAP] or 'no message'}",
         retryable=transient and not fatal,
         status=status,
-        retry_after=read_retry_after(headers) or _retry_delay(raw),
+        retry_after=retry_after,
         refused_parameter=named,
         fatal=fatal,
         hint=_hint(status, quota=quota, key_hint=key_hint if wrong_key else ""),
-        rates=read_rates(headers),
+        rates=_no_longer(read_rates(headers), retry_after),
     )
+
+
+def _no_longer(rates: RateReport | None, retry_after: float | None) -> RateReport | None:
+    """Return what is left of the limits, until the time that the endpoint names for the next request at the latest."""
+    if rates is None or retry_after is None:
+        return rates
+
+    def capped(left: Remaining | None) -> Remaining | None:
+        return left and replace(left, reset=min(left.reset, retry_after))
+
+    return RateReport(requests=capped(rates.requests), tokens=capped(rates.tokens))
 
 
 def _retry_delay(raw: bytes) -> float | None:
@@ -263,20 +296,13 @@ def read_answering_fault(raw: bytes, request: Request) -> Completion | None:
 
 
 def read_retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of `retry-after-ms` or `retry-after` (a number or a date), None without a usable one."""
-    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
-        try:
-            seconds = float(headers.get(name, "")) / unit
-        except ValueError:
-            continue
-        return max(0.0, seconds) if math.isfinite(seconds) else None
-    try:
-        until = parsedate_to_datetime(headers.get("retry-after", ""))
-        # Against the server's own clock where it shows one: ours may be off by minutes.
-        now = parsedate_to_datetime(headers["date"]) if "date" in headers else datetime.now(UTC)
-        return max(0.0, (until - now).total_seconds())
-    except (ValueError, TypeError, OverflowError):  # not a date; one with a zone and one without; a year past all time
-        return None
+    """Return the seconds of `retry-after-ms` or `retry-after` (a number, `1m30s`, a date); None without a usable one.
+
+    The standard header says when the next request may come; that of a reset, when the whole allowance is there again.
+    """
+    date = headers.get("date", "")  # the server's own clock: ours may be off by minutes
+    milliseconds = read_seconds(headers.get("retry-after-ms", ""))
+    return read_seconds(headers.get("retry-after", ""), date) if milliseconds is None else milliseconds / 1000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,18 +319,36 @@ class _Fault:
         if isinstance(body, list) and body:
             body = body[0]
         if not isinstance(body, dict):
-            return cls(raw[: 2 * _ERROR_CHARS].decode("utf-8", "replace").strip(), "", "")
-        error = body.get("error", body)
-        if not isinstance(error, dict):
-            return cls(str(error), "", "")
-        message = error.get("message") or error.get("detail") or error
-        if not isinstance(message, str):
-            message = orjson.dumps(message).decode()
-        code, kind = str(error.get("code") or ""), str(error.get("type") or "")
+            text = raw[: 2 * _ERROR_CHARS].decode("utf-8", "replace").strip()
+            return cls(_page_title(raw) if text.startswith("<") else text, "", "")
+        error = body["error"] if isinstance(body.get("error"), dict) else body
+        message = _words(error) or _words(body) or orjson.dumps(body).decode()
+        code, kind = str(error.get("code") or body.get("code") or ""), str(error.get("type") or "")
         # Some servers say in `type` what others say in `code`.
         if code not in _CODES and kind in _CODES:
             code = kind
+        if code and not code.isdigit() and code not in message and code not in _CODES:
+            message = f"{message} ({code[:80]})"
         return cls(message, str(error.get("param") or ""), code)
+
+
+def _words(value: Any, depth: int = 0) -> str:  # Any: JSON
+    """Return what an error says, wherever servers put it; empty where it has no words."""
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, list):
+        return "; ".join(filter(None, (_words(part, depth + 1) for part in value[:3]))) if depth < _DEEPEST else ""
+    for name in _SAYING if isinstance(value, dict) and depth < _DEEPEST else ():
+        if words := _words(value.get(name), depth + 1):
+            loc = value.get("loc")  # of FastAPI: where in the request
+            return f"{loc[-1]}: {words}" if isinstance(loc, list) and loc else words
+    return ""
+
+
+def _page_title(raw: bytes) -> str:
+    text = raw[:_PAGE].decode("utf-8", "replace")
+    title = re.search(r"<title[^>]{0,200}>([^<]{1,500})", text, re.I)
+    return f"a web page, {' '.join(unescape(title[1]).split())!r}" if title else "a web page without a title"
 
 
 def _named_parameter(status: int, fault: _Fault, sent: Iterable[str]) -> str | None:
@@ -332,9 +376,14 @@ def _parameter(name: str) -> str:
     return "logprobs" if name == "top_logprobs" else name
 
 
-def _disguised_status(error: Any) -> int:  # Any: JSON
-    code = error.get("code") if isinstance(error, dict) else None
-    return code if isinstance(code, int) and 400 <= code < 600 else 502
+def _disguised_status(body: Any) -> int:  # Any: JSON
+    """Return the status that an error in a 200 names, else that of a gateway whose server failed."""
+    for part in (body.get("error"), body) if isinstance(body, dict) else ():
+        for name in ("code", "status", "status_code") if isinstance(part, dict) else ():
+            code = str(part.get(name))
+            if code.isascii() and code.isdigit() and 400 <= int(code[:9]) < 600:
+                return int(code)
+    return 502
 
 
 def _json(raw: bytes) -> Any:  # Any: JSON

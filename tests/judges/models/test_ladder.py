@@ -1,14 +1,33 @@
 """Endpoints that refuse a parameter of a request, over real HTTP: it is found by trial, whatever they say."""
 
+import random
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
 from judgewright.judges import ModelError
-from judgewright.judges.models import Client, Completion, Endpoint, Message, Request
+from judgewright.judges.models import Client, Completion, Endpoint, Message, Request, SystemClock
 
 SCHEMA = {"type": "json_schema", "json_schema": {"name": "verdict", "schema": {"type": "object"}}}
+
+
+class Eager(random.Random):
+    """Draws the shortest jitter, so that a retry comes at once."""
+
+    def uniform(self, a: float, b: float) -> float:
+        return a
+
+
+class Watched(SystemClock):
+    """Notes how long somebody wanted to wait."""
+
+    def __init__(self) -> None:
+        self.slept: list[float] = []
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        await super().sleep(seconds)
 
 
 def said(message: str, **more: object) -> dict[str, object]:
@@ -117,7 +136,7 @@ def test_a_limit_that_is_too_large_is_halved_before_it_is_left_out(fake):
 @pytest.mark.parametrize(
     "body",
     [
-        said("This model's maximum context length is 8192 tokens. However, you requested 9000 tokens", param="messages"),
+        said("This model's maximum context length is 8192 tokens. You requested 9000 tokens", param="messages"),
         said("'max_tokens' is too large: 512. This model's maximum context length is 8192 tokens", param="max_tokens"),
         said("no such deployment"),
         b"",
@@ -163,3 +182,57 @@ def test_a_wrong_key_or_model_starts_no_trial(fake, status):
     with asking(fake) as client, pytest.raises(ModelError, match=f"answered {status}: no"):
         client.ask(judging(300))
     assert len(fake.seen) <= 20
+
+
+# What answers and is no reply.
+
+
+@pytest.mark.parametrize("first", ["error", "insufficient_system_resource", "network_error", "an error of a choice"])
+def test_a_failure_inside_a_200_is_asked_again_and_never_kept(fake, first):
+    """Each row's first reply fails; the record has the second alone."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": '{"crit'}, "finish_reason": first}
+    if first.startswith("an error"):
+        choice |= {"error": {"code": 502, "message": "Upstream died"}, "finish_reason": "error"}
+
+    def answer(seen):
+        broken = fake.completion(choices=[choice])
+        return fake.Reply(body=broken if seen.nth == 1 else fake.completion())
+
+    fake.answer = answer
+    with asking(fake, rng=Eager()) as client:
+        got = client.ask(judging(8))
+    assert [one.finish_reason for one in got if isinstance(one, Completion)] == ["stop"] * 8
+    assert len(fake.seen) == 16
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"<!doctype html><html><head><title>Sign in</title></head></html>", "web page, 'Sign in'"),
+        ({"code": "rate_limit_daily", "message": "daily quota of the upstream is used up"}, "daily quota.*_daily"),
+        ({"status": "ok"}, '"status":"ok"'),
+    ],
+)
+def test_what_is_no_model_is_said_after_a_few_requests(fake, body, message):
+    """A page or an object without a reply, in a 200."""
+    fake.answer = lambda seen: fake.Reply(body=body)
+    with asking(fake) as client, pytest.raises(ModelError, match=message) as caught:
+        client.ask(judging(300))
+    assert len(fake.seen) <= 20
+    assert "base URL" in str(caught.value.hint)
+
+
+def test_the_reset_of_an_allowance_does_not_hold_back_what_retry_after_allows(fake):
+    """Thirty rows, the first of which is turned away for a tenth of a second."""
+    headers = {"retry-after": "0.1", "x-ratelimit-reset-requests": "6m0s", "x-ratelimit-remaining-requests": "0"}
+
+    def answer(seen):
+        if seen.total == 1:
+            return fake.Reply(status=429, body=said("Rate limit reached."), headers=headers)
+        return fake.Reply(body=fake.completion())
+
+    fake.answer = answer
+    clock = Watched()
+    with asking(fake, clock=clock) as client:
+        client.ask(judging())
+    assert sum(clock.slept) < 10

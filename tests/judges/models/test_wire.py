@@ -107,12 +107,71 @@ def test_a_refusal_is_kept():
         ("content_filter", "content_filter"),
         ("SAFETY", "content_filter"),
         ("function_call", "tool_calls"),
-        ("abort", "abort"),
+        ("FinishReason.STOP", "stop"),
+        ("FINISH_REASON_STOP", "stop"),
+        ("max-tokens", "length"),
+        ("maxTokens", "length"),
+        ("FinishReason.MAX_TOKENS", "length"),
+        ("endTurn", "stop"),
+        ("null", "stop"),
+        ("guardrail_intervened", "content_filter"),
+        ("Content-Filter", "content_filter"),
     ],
 )
 def test_the_reason_for_the_end_is_kept(reason, read):
-    """Words that mean the same become one, and one that we do not know stays."""
+    """Words that mean the same become one, however they are spelled."""
     assert read_completion(body(finish_reason=reason), ASKED).finish_reason == read
+
+
+@pytest.mark.parametrize("reason", ["error", "insufficient_system_resource", "abort", "network_error", "x" * 99])
+def test_any_other_end_is_a_failure_and_no_answer(reason):
+    """Half a reply in a 200: it is asked for again, as after a 502."""
+    with pytest.raises(ModelError, match=f"ended by '{reason[:40].lower()}'") as caught:
+        read_completion(body('{"crit', finish_reason=reason), ASKED)
+    assert (caught.value.retryable, caught.value.status, caught.value.fatal) == (True, 502, False)
+
+
+def test_an_error_in_a_choice_is_said():
+    """A gateway whose upstream died in the midst of a reply."""
+    raw = body("", error={"code": 503, "message": "Upstream died"}, finish_reason="error")
+    with pytest.raises(ModelError, match="failed while it answered: Upstream died") as caught:
+        read_completion(raw, ASKED)
+    assert (caught.value.retryable, caught.value.status) == (True, 503)
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        (
+            {"error": True, "status": 401, "message": "this key has reached its limit"},
+            "401: this key has reached its limit",
+        ),
+        ({"error": {"error": {"message": "inner"}}}, "401: inner"),
+        ({"error": "just words"}, "401: just words"),
+        ({"errors": [{"message": "one"}, {"detail": "two"}]}, "401: one; two"),
+        ({"detail": [{"loc": ["body", "key"], "msg": "wrong"}]}, "401: key: wrong"),
+        ({"message": "daily quota", "code": "rate_limit_daily"}, r"401: daily quota \(rate_limit_daily\)"),
+        ({"success": False, "status": 7}, '401: {"success":false,"status":7}'),
+        (b"<html><head><title>Sign in &amp; go</title></head></html>", "401: a web page, 'Sign in & go'"),
+        (b"<!doctype html><p>none", "401: a web page without a title"),
+        (b"plain words", "401: plain words"),
+        (b"", "401: no message"),
+    ],
+)
+def test_what_an_error_says_is_shown_wherever_it_stands(said, message):
+    """Nested, as a text, as a list, or as a web page."""
+    raw = said if isinstance(said, bytes) else orjson.dumps(said)
+    with pytest.raises(ModelError, match=message):
+        raise read_fault(401, raw, {}, sent=SENT)
+
+
+def test_an_explicit_pause_wins_over_the_reset_of_the_whole_allowance():
+    """Six minutes until all requests are there again do not hold back the next one."""
+    headers = {"retry-after": "1.5", "x-ratelimit-reset-requests": "6m0s", "x-ratelimit-remaining-requests": "0"}
+    error = read_fault(429, b"", headers, sent=SENT)
+    assert error.rates is not None
+    assert error.rates.requests is not None
+    assert (error.retry_after, error.rates.requests.reset) == (1.5, 1.5)
 
 
 @pytest.mark.parametrize(
@@ -195,6 +254,7 @@ def test_garbage_is_a_fault_that_may_pass(raw):
     assert caught.value.retryable
     assert caught.value.status == 200
     assert not caught.value.fatal
+    assert caught.value.no_model == raw.startswith(b"<")
 
 
 def test_a_reply_far_too_long_is_a_failure_and_not_asked_for_again():
@@ -342,7 +402,9 @@ def test_azures_content_filter_is_a_refusal():
         ({"retry-after": "3"}, 3.0),
         ({"retry-after": "0.5"}, 0.5),
         ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
-        ({"retry-after": "-4"}, 0.0),
+        ({"retry-after": "-4"}, None),
+        ({"retry-after": "1.5"}, 1.5),
+        ({"retry-after": "1m30s"}, 90.0),
         ({"retry-after": "nan"}, None),
         ({"retry-after": "inf"}, None),
         ({"retry-after": "soon"}, None),
