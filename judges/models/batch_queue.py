@@ -34,7 +34,7 @@ from ..files.small_file import read_small
 from ..files.write_beside import write_beside
 from .base_url import checked_url
 from .exchange_folder import URL, RequestFile, answers_any, shown
-from .response_body import sdk_errors
+from .response_body import BodyCap, sdk_errors
 from .retries import free_of_charge
 from .transport import Secret
 from .wire import read_fault
@@ -308,8 +308,6 @@ class BatchQueue:
             with client.files.with_streaming_response.content(name) as response:
                 for chunk in self._secret.scrub_chunks(response.iter_bytes()):
                     results.write(chunk)
-                    if results.tell() > _MOST_BYTES:
-                        raise ModelError(f"the results of {self._base_url} are longer than {_MOST_BYTES:,} bytes")
 
         self._with_our_errors(download)
 
@@ -320,31 +318,28 @@ class BatchQueue:
         from openai import DefaultHttpxClient, OpenAI
 
         # A redirect would carry rows to a host nobody named.
-        http = DefaultHttpxClient(timeout=self._timeout, follow_redirects=False)
+        cap = BodyCap(self._base_url, most=_MOST_BODY, most_in_file=_MOST_BYTES, seconds=self._timeout)
+        http = DefaultHttpxClient(timeout=self._timeout, follow_redirects=False, event_hooks={"response": [cap]})
+        headers = {**self._headers, "Accept-Encoding": "identity"}
         client = OpenAI(
             api_key=self._secret.reveal(),
             base_url=self._base_url,
             max_retries=0,
             timeout=self._timeout,
-            default_headers=dict(self._headers),
+            default_headers=headers,
             http_client=http,
         )
         if urlsplit(self._base_url).hostname != "api.openai.com":
             client.organization = client.project = None
         if not self._custom_headers:
-            client._custom_headers = {**self._headers}
+            client._custom_headers = headers
         with client:
             yield client
 
     def _read(self, answer: Any, form: type[B]) -> B:  # Any: the SDK's context manager of a response
         def read() -> bytes:
             with answer as response:
-                content = b""
-                for chunk in response.iter_bytes():
-                    content += chunk
-                    if len(content) > _MOST_BODY:
-                        raise ModelError(f"{self._base_url} answers more than a batch queue does", fatal=True)
-                return self._secret.scrub_bytes(content)
+                return self._secret.scrub_bytes(b"".join(response.iter_bytes()))
 
         raw = self._with_our_errors(read)
         try:

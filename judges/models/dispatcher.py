@@ -108,8 +108,8 @@ class Dispatcher:
         self._given_up: list[tuple[Call, FailedCall]] = []
         """Failures that may be the endpoint's fault; not yet in the call record."""
         self._redirect: ModelError | None = None
-        self._no_model = 0
-        """Answers that may come from no model, before the first reply."""
+        self._no_model: int | None = 0
+        """Answers that may come from no model; None once anything else came."""
         self.stopped: BaseException | None = None
         """Why no more requests are sent: a fatal error, the spent budget, or an interrupt."""
 
@@ -298,6 +298,7 @@ class Dispatcher:
         dropped = answer.dropped
         if omitted:
             dropped = tuple(sorted({*dropped, *dropped_parameters(self._request(call), omitted)}))
+        self._no_model = None
         context.ladder.accept(self._request(call), omitted)
         completion = replace(answer, cost=cost, dropped=dropped, latency=latency)
         assert call.reservation is not None
@@ -353,10 +354,9 @@ class Dispatcher:
         context = self._context
         if error.fatal:
             self.stop(error)
-        if error.no_model and not (self._successes or self._counters.recorded):
-            self._no_model += 1
-            if self._no_model >= NO_MODEL:
-                self.stop(no_model(error))
+        self._no_model = self._no_model + 1 if error.no_model and self._no_model is not None else None
+        if self._no_model == NO_MODEL and not self._counters.recorded:
+            self.stop(no_model(error))
         if error.retryable and error.retry_after:
             if error.retry_after > context.row_seconds:
                 self.stop(closed(error))

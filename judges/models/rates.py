@@ -31,7 +31,7 @@ _NAMES = {
     ),
 }
 """Headers for what is left and when it is whole again: OpenAI, Groq and Azure; Anthropic; Together and OpenRouter."""
-_NUMBER = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,9})?")
+_NUMBER = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,30})?")
 _DURATION = re.compile(
     r"(?:([0-9]{1,6})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m(?!s))?"
     r"(?:([0-9]{1,9}(?:\.[0-9]{1,9})?)s)?(?:([0-9]{1,9}(?:\.[0-9]{1,9})?)ms)?"

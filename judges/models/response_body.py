@@ -8,9 +8,12 @@ HTTP client's hook for answers, which also leaves the response closed.
 from __future__ import annotations
 
 import asyncio
+import math
 import sys
+import time
 import zlib
-from collections.abc import AsyncIterable, Mapping
+from collections.abc import AsyncIterable, Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from ..errors import ModelError
@@ -101,6 +104,66 @@ class BodyReader:
         return bytes(content)
 
 
+class BodyCap:
+    """Ends the body of every answer of a synchronous HTTP client at a limit, whoever reads it; a hook for answers.
+
+    Args:
+        url: Of the endpoint, for messages.
+        most: Bytes of an answer.
+        most_in_file: Bytes of an answer whose address ends in `/content`.
+        seconds: How long an answer may take that is no file.
+    """
+
+    def __init__(self, url: str, *, most: int, most_in_file: int, seconds: float) -> None:
+        self._url = url
+        self._most, self._most_in_file = most, most_in_file
+        self._seconds = seconds
+
+    def __call__(self, response: Any) -> None:  # Any: of either HTTP package the SDK may stand on
+        if response.headers.get("content-encoding", "identity").strip().lower() not in {"", "identity"}:
+            raise ModelError(f"the reply of {self._url} is packed, which was not asked for", fatal=True)
+        chunks = self._error if response.status_code >= 300 else self._body
+        response.stream = _stream_class()(chunks(response.stream, response.url.path.endswith("/content")), response)
+
+    def _body(self, chunks: Iterable[bytes], in_file: bool) -> Iterator[bytes]:
+        most, until = (self._most_in_file, math.inf) if in_file else (self._most, time.monotonic() + self._seconds)
+        size = 0
+        for chunk in chunks:
+            size += len(chunk)
+            if size > most:
+                raise ModelError(f"the reply of {self._url} is over {most:,} bytes", fatal=True)
+            if time.monotonic() > until:
+                raise ModelError(f"the reply of {self._url} has no end after {self._seconds:g} s", retryable=True)
+            yield chunk
+
+    def _error(self, chunks: Iterable[bytes], in_file: bool) -> Iterator[bytes]:
+        """Yield the beginning: the status is known, and waiting for more would only cost time."""
+        left, until = _MAX_ERROR, time.monotonic() + _ERROR_SECONDS
+        for chunk in chunks:
+            yield chunk[:left]
+            left -= len(chunk)
+            if left <= 0 or time.monotonic() > until:
+                return
+
+
+@cache
+def _stream_class() -> type[Any]:
+    """Return a stream of the HTTP package under the SDK, which takes none of another class."""
+    package: Any = _http_package()  # Any: known at run time only
+
+    class Stream(package.SyncByteStream):
+        def __init__(self, chunks: Iterator[bytes], response: Any) -> None:
+            self._chunks, self._inner = chunks, response.stream
+
+        def __iter__(self) -> Iterator[bytes]:
+            return self._chunks
+
+        def close(self) -> None:
+            self._inner.close()
+
+    return Stream
+
+
 def body_of(response: Any) -> bytes | ModelError:  # Any: of either HTTP package the SDK may stand on
     """Return the body that `BodyReader.read` read, or why a reply has none."""
     return response.extensions[_READ]
@@ -160,7 +223,11 @@ class _Body:
 def sdk_errors() -> tuple[type[Exception], ...]:
     """Return what reading a body may raise: the errors of aiohttp and of the HTTP package under the SDK."""
     import aiohttp
+
+    return _http_package().HTTPError, aiohttp.ClientError
+
+
+def _http_package() -> Any:  # Any: known at run time only
     from openai import DEFAULT_CONNECTION_LIMITS
 
-    package = sys.modules[type(DEFAULT_CONNECTION_LIMITS).__module__.partition(".")[0]]
-    return package.HTTPError, aiohttp.ClientError
+    return sys.modules[type(DEFAULT_CONNECTION_LIMITS).__module__.partition(".")[0]]

@@ -14,7 +14,7 @@ UNREACHED_TRIES = 4
 """Tries of an endpoint that never answered: its address is more likely wrong than its server busy."""
 
 NO_MODEL = 3
-"""Web pages and the like before the first reply, after which nothing else is expected from this address."""
+"""Web pages and the like before anything else, after which nothing else is expected from this address."""
 
 _BACKOFF_BASE = 0.5
 """Seconds before the first retry, at most; doubled with each."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from judgewright.judges import (
     BINARY,
     Client,
@@ -47,8 +45,6 @@ REPLIES: dict[str, tuple[dict[str, Any], str, str]] = {
     "tool beside a text": (choice(content='{"score": 1}', tool_calls=[CALL]), "parse", "calls a tool"),
     "function": (choice("function_call", function_call=CALL["function"]), "parse", "calls a tool"),
     "cut tool": (choice("length", tool_calls=[CALL]), "truncated", "max_tokens"),
-    "aborted": (choice("abort", content=VERDICT), "endpoint", "ended by 'abort'"),
-    "odd": (choice("Load \u202e shed", content=VERDICT), "endpoint", "does not say that it is whole"),
     "unsafe": (choice("SAFETY", content=VERDICT), "refused", "content filter"),
 }
 """By name: what the endpoint sends, and why it is unscored, empty where it is a verdict."""
@@ -82,8 +78,7 @@ def test_no_verdict_counts_that_the_reply_does_not_plainly_give(fake: Any) -> No
     assert len(fake.seen) == len(REPLIES) + 1
 
 
-@pytest.mark.parametrize("name", ["tool", "aborted"])
-def test_what_was_paid_for_an_unread_reply_is_kept(fake: Any, name: str) -> None:
+def test_what_was_paid_for_an_unread_reply_is_kept(fake: Any) -> None:
     """It was billed all the same."""
-    (found,) = ask(fake, [name]).answers
+    (found,) = ask(fake, ["tool"]).answers
     assert (found.tokens_in, found.tokens_out) == (20, 5)
