@@ -3,7 +3,7 @@
 import asyncio
 import gzip
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import orjson
