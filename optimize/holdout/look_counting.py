@@ -183,7 +183,7 @@ def _sharing(history: History, holdout: str) -> list[_Sharing]:
     A group that the same run sealed in another part as well is not held by that holdout.
     """
     mine = _sealed(history.memories, holdout)
-    looked_at = {record.look.holdout for record in history.records} - {holdout}
+    looked_at = {record.look.holdout for record in history.records} - {holdout} if mine.rows else set[str]()
     sharing: dict[str, _Sharing] = {}
     for memory in history.memories:
         for name in sorted((looked_at & memory.sealed.keys()) - sharing.keys()):
@@ -191,7 +191,7 @@ def _sharing(history: History, holdout: str) -> list[_Sharing]:
             sealed_too = [part for other, part in memory.sealed.items() if other != name]
             overlap = mine.shared_with(theirs, unless=sealed_too)
             if overlap.rows:
-                rows, groups = min(mine.rows, theirs.rows), min(len(mine.groups), len(theirs.groups))
+                rows, groups = min(mine.rows, theirs.rows), min(mine.n_groups, theirs.n_groups)
                 sharing[name] = _Sharing(name, overlap, max(overlap.rows / rows, overlap.groups / groups))
     return list(sharing.values())
 

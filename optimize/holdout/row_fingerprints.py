@@ -13,15 +13,17 @@ from __future__ import annotations
 import hashlib
 import re
 import struct
+from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from ...judges import Dataset, Row, SealedRows
+from ...judges import Dataset, IntArray, Row, SealedRows
 from ...judges.duplicates import words_of
-from .text_fingerprints import Fingerprints
+from .text_fingerprints import Fingerprints, among
 
 LEAST_WORDS = 5
 """A shorter text, such as `yes`, stands in many rows and tells nothing about which one it is."""
@@ -51,13 +53,18 @@ class Overlap:
     groups: int
 
 
-@dataclass(frozen=True, slots=True)
 class RowFingerprints:
-    """The rows of a part, group by group."""
+    """The rows of a part, group by group; what is stored is read when it is compared.
 
-    groups: tuple[GroupFingerprints, ...] = ()
-    prints: Fingerprints | None = None
-    """None where an earlier version remembered the rows."""
+    Args:
+        groups: The groups, in order.
+        prints: The fingerprints beside them; None where an earlier version remembered the rows.
+    """
+
+    def __init__(self, groups: Iterable[GroupFingerprints] = (), prints: Fingerprints | None = None) -> None:
+        body = _pack(groups)
+        self._read_body: Callable[[], bytes] = lambda: body
+        self._read_prints: Callable[[], Fingerprints | None] = lambda: prints
 
     @classmethod
     def of(cls, *datasets: Dataset, known: Mapping[str, GroupFingerprints] | None = None) -> RowFingerprints:
@@ -70,40 +77,109 @@ class RowFingerprints:
         known = group_fingerprints(*datasets) if known is None else known
         names = {row.group_key for dataset in datasets for row in dataset.rows}
         groups = sorted((known[name] for name in names), key=lambda group: sorted(group.rows))
-        return cls(tuple(groups), Fingerprints.of(*datasets))
+        return cls(groups, Fingerprints.of(*datasets))
 
     @classmethod
     def from_bytes(cls, body: bytes, prints: Fingerprints | None = None) -> RowFingerprints:
         """Read what `to_bytes` wrote; the fingerprints stand beside it."""
-        groups, start = [], 0
-        while start < len(body):
-            size, *counts = _HEAD.unpack_from(body, start)
-            start += _HEAD.size
-            keys = []
-            for count in counts:
-                end = start + count * _BYTES
-                keys.append(frozenset(body[i : i + _BYTES] for i in range(start, end, _BYTES)))
-                start = end
-            groups.append(GroupFingerprints(size, *keys))
-        return cls(tuple(groups), prints)
+        return cls.stored(lambda: body, lambda: prints)
+
+    @classmethod
+    def stored(cls, body: Callable[[], bytes], prints: Callable[[], Fingerprints | None]) -> RowFingerprints:
+        """Return what is read only when it is asked for."""
+        rows = cls()
+        rows._read_body, rows._read_prints = body, prints
+        return rows
+
+    @cached_property
+    def prints(self) -> Fingerprints | None:
+        """The fingerprints of the rows."""
+        return self._read_prints()
+
+    @cached_property
+    def _body(self) -> bytes:
+        return self._read_body()
+
+    @cached_property
+    def _starts(self) -> IntArray:
+        """Where each group begins; shape (groups,)."""
+        starts, start = array("q"), 0
+        while start < len(self._body):
+            starts.append(start)
+            _, rows, texts = _HEAD.unpack_from(self._body, start)
+            start += _HEAD.size + (rows + texts) * _BYTES
+        return np.array(starts, np.int64)
+
+    @cached_property
+    def groups(self) -> tuple[GroupFingerprints, ...]:
+        """The groups, in order."""
+        return tuple(map(self._group_at, self._starts.tolist()))
+
+    def _group_at(self, start: int) -> GroupFingerprints:
+        size, rows, texts = _HEAD.unpack_from(self._body, start)
+        start += _HEAD.size
+        end = start + (rows + texts) * _BYTES
+        keys = [self._body[i : i + _BYTES] for i in range(start, end, _BYTES)]
+        return GroupFingerprints(size, frozenset(keys[:rows]), frozenset(keys[rows:]))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RowFingerprints) and (self._body, self.prints) == (other._body, other.prints)
+
+    def __hash__(self) -> int:
+        return hash(self.hash)
 
     def to_bytes(self) -> bytes:
         """Write the keys, always in the same order; the fingerprints are not among them."""
-        parts: list[bytes] = []
-        for group in self.groups:
-            parts.append(_HEAD.pack(group.size, len(group.rows), len(group.texts)))
-            parts += (*sorted(group.rows), *sorted(group.texts))
-        return b"".join(parts)
+        return self._body
 
-    @property
+    @cached_property
     def hash(self) -> bytes:
         """Hash of all keys but the fingerprints; 32 bytes."""
-        return hashlib.blake2b(self.to_bytes(), digest_size=32).digest()
+        return hashlib.blake2b(self._body, digest_size=32).digest()
+
+    @cached_property
+    def keys(self) -> frozenset[bytes]:
+        """Every key of a row or a text."""
+        return frozenset(key for group in self.groups for key in (*group.rows, *group.texts))
+
+    def shares_key(self, other: RowFingerprints) -> bool:
+        """Whether any key stands in both parts."""
+        return len(self._shared_keys(other)) > 0
+
+    def _shared_keys(self, other: RowFingerprints) -> frozenset[bytes]:
+        """Return the keys that stand in both parts; of the larger one nothing is taken apart for it."""
+        large, small = (self, other) if len(self._body) > len(other._body) else (other, self)
+        found = {large._body[at : at + _BYTES] for at in large._find(small.keys).tolist()}
+        return small.keys & found
+
+    def _find(self, keys: Collection[bytes]) -> IntArray:
+        """Return where some keys stand in the body."""
+        words = np.frombuffer(self._body, ">u4").astype(np.uint32)
+        wanted = np.frombuffer(b"".join(keys), ">u8").astype(np.uint64)
+        # Between the keys stand small numbers; read across them, eight bytes are no hash that was asked for.
+        at = np.flatnonzero(among(words[:-1], (wanted >> np.uint64(32)).astype(np.uint32)))
+        return 4 * at[np.isin(words[at].astype(np.uint64) << np.uint64(32) | words[at + 1], wanted)]
+
+    def _groups_with(self, keys: Collection[bytes]) -> list[GroupFingerprints]:
+        """Return the groups that have any of some keys."""
+        hit = np.unique(np.searchsorted(self._starts, self._find(keys), side="right") - 1)
+        return [self._group_at(start) for start in self._starts[hit].tolist()]
 
     @property
     def rows(self) -> int:
         """How many rows there are."""
-        return sum(group.size for group in self.groups)
+        return int(np.frombuffer(self._body, ">u4")[self._starts // 4].sum())
+
+    def may_meet(self, other: RowFingerprints) -> bool:
+        """Whether any of these rows could stand in another part, edited or not; quick, however large that is."""
+        if self.shares_key(other):
+            return True
+        return self.prints is not None and other.prints is not None and self.prints.may_meet(other.prints)
+
+    @property
+    def n_groups(self) -> int:
+        """How many groups there are."""
+        return len(self._starts)
 
     def met_in(self, other: RowFingerprints, *, unless: Sequence[RowFingerprints] = ()) -> Overlap:
         """Count what of these rows, by whole groups, is met again in another part by its keys.
@@ -113,15 +189,12 @@ class RowFingerprints:
             unless: A group all of whose rows stand here, word for word, is not counted; a part
                 sealed beside `other` may share a text with it.
         """
-        keys = {key for group in other.groups for key in (*group.rows, *group.texts)}
-        apart = {key for part in unless for group in part.groups for key in group.rows}
-        rows = groups = 0
-        for group in self.groups:
-            met = not keys.isdisjoint(group.rows) or not keys.isdisjoint(group.texts)
-            if met and not group.rows <= apart:
-                rows += group.size
-                groups += 1
-        return Overlap(rows=rows, groups=groups)
+        shared = self._shared_keys(other)
+        met = self._groups_with(shared) if shared else []
+        mine = frozenset[bytes]().union(*(group.rows for group in met))
+        apart = frozenset[bytes]().union(*(RowFingerprints(met)._shared_keys(part) & mine for part in unless if met))
+        met = [group for group in met if not group.rows <= apart]
+        return Overlap(rows=sum(group.size for group in met), groups=len(met))
 
     def shared_with(self, other: RowFingerprints, *, unless: Sequence[RowFingerprints] = ()) -> Overlap:
         """Count the rows and groups that two parts have in common, edited ones too; never more than either has.
@@ -137,8 +210,11 @@ class RowFingerprints:
         """Count the rows that two parts have in common by their fingerprints; see `shared_with`."""
         if self.prints is None or other.prints is None:
             return Overlap(rows=0, groups=0)
+        small, large = sorted((self.prints, other.prints), key=lambda part: part.rows)
+        if not small.may_meet(large):
+            return Overlap(rows=0, groups=0)
         here, there = self.prints.met_in(other.prints), other.prints.met_in(self.prints)
-        apart = [self.prints.met_in(part.prints).complete for part in unless if part.prints is not None]
+        apart = [self.prints.complete_in(part.prints) for part in unless if part.prints is not None]
         if apart:
             here = here.without(np.logical_or.reduce(apart))
         rows = groups = 0
@@ -147,6 +223,14 @@ class RowFingerprints:
             rows = max(rows, int(min(mine.sum(), theirs.sum())))
             groups = max(groups, min(len(np.unique(here.groups[mine])), len(np.unique(there.groups[theirs]))))
         return Overlap(rows=rows, groups=groups)
+
+
+def _pack(groups: Iterable[GroupFingerprints]) -> bytes:
+    parts: list[bytes] = []
+    for group in groups:
+        parts.append(_HEAD.pack(group.size, len(group.rows), len(group.texts)))
+        parts += (*sorted(group.rows), *sorted(group.texts))
+    return b"".join(parts)
 
 
 def group_fingerprints(*datasets: Dataset) -> dict[str, GroupFingerprints]:

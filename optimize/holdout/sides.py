@@ -18,7 +18,7 @@ import numpy as np
 from ...judges import Dataset
 from ...judges.files import by_longest_input
 from ...judges.splits import PARTS, SEALED, SIDES, Part, Side
-from .row_fingerprints import GroupFingerprints, group_fingerprints
+from .row_fingerprints import GroupFingerprints, RowFingerprints, group_fingerprints
 from .text_fingerprints import Fingerprints
 
 if TYPE_CHECKING:
@@ -111,7 +111,10 @@ def known_sides(memories: Sequence[SeenRows], dataset: Dataset) -> dict[str, set
     groups = group_fingerprints(dataset)
     known = {name: set[Side]() for name in groups}
     met: set[bytes] = set()
+    mine = RowFingerprints(groups.values())
     for memory in memories:
+        if not any(mine.shares_key(part) for part in (memory.open, *memory.sealed.values())):
+            continue
         remembered = _Remembered(memory)
         same_file = remembered.is_same_file(groups)
         for name, group in groups.items():
@@ -180,13 +183,16 @@ def _alike(memories: Sequence[SeenRows], dataset: Dataset, names: set[str]) -> l
     prints = Fingerprints.of(replace(dataset, rows=rows))
     found: set[tuple[str, Side]] = set()
     for memory in memories:
+        parts = (part.prints for part in (memory.open, *memory.sealed.values()))
+        if not any(part is not None and prints.may_meet(part) for part in parts):
+            continue
         placed = memory.sides.groups if memory.sides else ()
         places: dict[bytes, Side] = {group.row: group.side for group in placed}
         apart = np.zeros(len(rows), np.bool_)
         for part in memory.sealed.values():
             if part.prints is not None and part.groups:
                 met, side = prints.met_in(part.prints), places.get(min(part.groups[0].rows))
-                apart |= met.complete
+                apart |= prints.complete_in(part.prints)
                 if side is not None:
                     found.update((rows[i].group_key, side) for i in np.flatnonzero(met.same))
         if memory.open.prints is not None:

@@ -42,6 +42,7 @@ COMMON = 0.02
 
 _HEAD = struct.Struct(">IIII")
 _EMPTY = -1
+_HALF = np.uint64(32)
 _BASE = {power: np.uint64(pow(0x9E3779B97F4A7C15, power, 1 << 64)) for power in (1, 2, 4, 8)}
 Prints = npt.NDArray[np.uint32]
 Hashes = npt.NDArray[np.uint64]
@@ -118,36 +119,62 @@ class Fingerprints:
         """How many rows there are."""
         return len(self._arrays.groups)
 
-    @cached_property
-    def _of_text(self) -> IntArray:
-        """Which text each print belongs to; shape (prints,)."""
-        ends = self._arrays.ends.astype(np.int64)
-        return np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
-
-    @cached_property
-    def _spread(self) -> tuple[Prints, IntArray]:
-        """Every different print, sorted, and how many groups have it."""
-        mine = self._arrays
-        # Two 32-bit numbers as one of 64 bits: sorting numbers is far quicker than sorting pairs.
-        held = np.unique(mine.texts.astype(np.uint64) << np.uint64(32) | mine.groups[mine.holders])
-        texts, groups = (held >> np.uint64(32)).astype(np.int64), held & np.uint64(0xFFFFFFFF)
-        starts = np.searchsorted(self._of_text, texts)
-        lengths = np.searchsorted(self._of_text, texts, side="right") - starts
-        # The prints of each text, once for each group that has it.
-        offsets = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        prints = mine.prints[offsets + np.repeat(starts, lengths)].astype(np.uint64)
-        pairs = np.unique(prints << np.uint64(32) | np.repeat(groups, lengths))
-        return np.unique((pairs >> np.uint64(32)).astype(np.uint32), return_counts=True)
+    def text_of(self, at: IntArray) -> IntArray:
+        """Return which text each print belongs to, by their positions; shape (k,)."""
+        return np.searchsorted(self._arrays.ends, at, side="right")
 
     def common(self, prints: Prints) -> BoolArray:
         """Return whether each print stands in so many groups that it tells nothing; shape (k,)."""
-        different, counts = self._spread
-        frequent = different[counts > _most_groups(len(np.unique(self._arrays.groups)))]
+        mine = self._arrays
+        at = np.flatnonzero(among(mine.prints, prints))
+        of_text = self.text_of(at)
+        here = np.zeros(len(mine.ends), np.bool_)
+        here[of_text] = True
+        holding = np.flatnonzero(here[mine.texts])
+        # Two 32-bit numbers as one of 64 bits: sorting numbers is far quicker than sorting pairs.
+        held = np.unique(mine.texts[holding].astype(np.uint64) << _HALF | mine.groups[mine.holders[holding]])
+        texts, groups = (held >> _HALF).astype(np.int64), held & np.uint64(0xFFFFFFFF)
+        starts = np.searchsorted(of_text, texts)
+        lengths = np.searchsorted(of_text, texts, side="right") - starts
+        # The prints of each text, once for each group that has it.
+        offsets = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        found = mine.prints[at[offsets + np.repeat(starts, lengths)]].astype(np.uint64)
+        pairs = np.unique(found << _HALF | np.repeat(groups, lengths))
+        different, counts = np.unique((pairs >> _HALF).astype(np.uint32), return_counts=True)
+        frequent = different[counts > _most_groups(self._n_groups)]
         return np.isin(prints, frequent)
+
+    def _any_text(self, of_text: BoolArray) -> BoolArray:
+        """Return which rows have any of some texts; shape (rows,)."""
+        of_row = np.zeros(self.rows, np.bool_)
+        of_row[self._arrays.holders[of_text[self._arrays.texts]]] = True
+        return of_row
+
+    @cached_property
+    def _n_groups(self) -> int:
+        return int(self._arrays.groups.max(initial=0)) + 1
+
+    def may_meet(self, other: Fingerprints) -> bool:
+        """Whether any of these rows could be met in another part; no, where too little of each stands there."""
+        mine, theirs = self._arrays, other._arrays
+        of_text = np.bincount(self.text_of(_shared(self, other)), minlength=len(mine.ends))
+        of_row = np.bincount(mine.holders, weights=of_text[mine.texts], minlength=self.rows)
+        # Half of three fingerprints, or all of several short texts; one alone may be alike by chance.
+        if (of_text > FEW * MET).any() or (of_row >= FEW).any():
+            return True
+        other_text = ~among(mine.letters, theirs.letters)
+        differs = np.bincount(mine.holders, weights=other_text[mine.texts], minlength=self.rows) > 0
+        named = among(mine.names, theirs.names) & (mine.names != 0)
+        bare = _bare(self)
+        return bool((~bare & ~differs).any() or (named & bare).any() or (named.any() and _bare(other).any()))
 
     def met_in(self, other: Fingerprints) -> Met:
         """Return which of these rows are met again in another part."""
         return _met(self, other)
+
+    def complete_in(self, other: Fingerprints) -> BoolArray:
+        """Return of which rows half of each text stands there; also those that have texts, but none that tells."""
+        return _complete(self, other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +185,6 @@ class Met:
     """Half of some text of the row stands there, or its name where one side has no texts."""
     touched: BoolArray
     """The same, or at least a few stretches of it stand there."""
-    complete: BoolArray
-    """Half of each of its texts stands there; also where it has texts, but none that tells."""
     groups: IntArray
     """The number of each row's group."""
 
@@ -172,48 +197,73 @@ class Met:
 def _met(one: Fingerprints, other: Fingerprints) -> Met:
     """See `Fingerprints.met_in`; many runs hold the same parts, so answers are kept."""
     mine, theirs, n = one._arrays, other._arrays, one.rows
-    total, shared = _telling_prints(one, other)
-    equal = np.isin(mine.letters, theirs.letters)
+    touched_texts = np.zeros(len(mine.ends), np.bool_)
+    touched_texts[one.text_of(_shared(one, other))] = True
+    # Of rows without one print that stands there nothing is to be reckoned.
+    near = one._any_text(touched_texts)
+    near_texts = np.zeros(len(mine.ends), np.bool_)
+    near_texts[mine.texts[near[mine.holders]]] = True
+    total, shared = _telling_prints(one, other, near_texts)
     long = total >= FEW
-    same_text = long & (shared >= MET * total)
-
-    def any_text(of_text: BoolArray) -> BoolArray:
-        of_row = np.zeros(n, np.bool_)
-        of_row[mine.holders[of_text[mine.texts]]] = True
-        return of_row
-
     # A name tells where one of the two has no texts to tell by.
-    bare, shares_name = _bare(one), np.isin(mine.names, theirs.names)
-    named = np.where(bare, shares_name, np.isin(mine.names, theirs.names[_bare(other)])) & (mine.names != 0)
-    all_equal = ~bare & ~any_text(~equal)
+    bare, shares_name = _bare(one), among(mine.names, theirs.names)
+    named = np.where(bare, shares_name, among(mine.names, theirs.names[_bare(other)])) & (mine.names != 0)
+    all_equal = ~bare & ~one._any_text(~among(mine.letters, theirs.letters))
     row_total = np.bincount(mine.holders, weights=total[mine.texts], minlength=n)
     row_shared = np.bincount(mine.holders, weights=shared[mine.texts], minlength=n)
-    all_short = ~any_text(long) & (row_total >= FEW) & (row_total == row_shared)
-    same = any_text(same_text) | all_equal | all_short | named
-    return Met(
-        same=same,
-        touched=same | any_text(shared >= HINTS),
-        complete=np.where(bare, named, ~any_text(~same_text & ~equal & (shared < total))),
-        groups=mine.groups.astype(np.int64),
-    )
+    all_short = ~one._any_text(long) & (row_total >= FEW) & (row_total == row_shared)
+    same = one._any_text(long & (shared >= MET * total)) | all_equal | all_short | named
+    touched = same | one._any_text(shared >= HINTS)
+    return Met(same=same, touched=touched, groups=mine.groups.astype(np.int64))
 
 
-def _telling_prints(one: Fingerprints, other: Fingerprints) -> tuple[IntArray, IntArray]:
-    """Count the fingerprints of each text that tell which it is, and those of them that stand there; shape (texts,)."""
-    prints = one._arrays.prints
-    shared = np.isin(prints, other._spread[0])
+@lru_cache(maxsize=256)
+def _complete(one: Fingerprints, other: Fingerprints) -> BoolArray:
+    """See `Fingerprints.complete_in`."""
+    mine, theirs = one._arrays, other._arrays
+    total, shared = _telling_prints(one, other, np.ones(len(mine.ends), np.bool_))
+    same_text = (total >= FEW) & (shared >= MET * total)
+    missing = ~same_text & ~among(mine.letters, theirs.letters) & (shared < total)
+    named = among(mine.names, theirs.names) & (mine.names != 0)
+    return np.where(_bare(one), named, ~one._any_text(missing))
+
+
+def _shared(one: Fingerprints, other: Fingerprints) -> IntArray:
+    """Return the positions of the prints that stand in another part too."""
+    return np.flatnonzero(among(one._arrays.prints, other._arrays.prints))
+
+
+def _telling_prints(one: Fingerprints, other: Fingerprints, texts: BoolArray) -> tuple[IntArray, IntArray]:
+    """Count the fingerprints of some texts that tell which they are, and those that stand there; shape (texts,)."""
+    mine = one._arrays
+    at = np.flatnonzero(np.repeat(texts, np.diff(mine.ends.astype(np.int64), prepend=0)))
+    prints, of_text = mine.prints[at], one.text_of(at)
+    shared = np.isin(at, _shared(one, other), assume_unique=True)
     common = one.common(prints)
     # A template's phrase is common in both parts; a source quoted often in this one alone tells.
     telling = ~common | (shared & ~other.common(prints))
-    texts = len(one._arrays.ends)
-    total = np.bincount(one._of_text[telling], minlength=texts)
-    return total, np.bincount(one._of_text[telling & shared], minlength=texts)
+    n = len(mine.ends)
+    return np.bincount(of_text[telling], minlength=n), np.bincount(of_text[telling & shared], minlength=n)
 
 
 def _bare(part: Fingerprints) -> BoolArray:
     has = np.zeros(part.rows, np.bool_)
     has[part._arrays.holders] = True
     return ~has
+
+
+def among(values: Prints, others: Prints) -> BoolArray:
+    """Return which values are among others; quick for hashes where one of the two is large and the other small."""
+    if max(len(values), len(others)) < 1 << 16:
+        return np.isin(values, others)
+    if len(others) > len(values):
+        others = others[among(others, values)]
+    table = np.zeros(1 << 20, np.bool_)
+    table[others >> np.uint32(12)] = True
+    found = table[values >> np.uint32(12)]
+    maybe = np.flatnonzero(found)
+    found[maybe] = np.isin(values[maybe], others)
+    return found
 
 
 def texts_of(row: Row) -> Iterable[str]:

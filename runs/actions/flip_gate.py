@@ -1,7 +1,7 @@
 """Put two prompts through the gate on rows that nobody has labelled: judge, make a queue, decide by its labels.
 
 Both are asked about the pool, or their verdicts on it are there already. The rows with both verdicts, and how rows are
-drawn from them, are frozen in a run of the kind `queue`, and the look is entered in the ledger before the first label.
+drawn from them, are frozen in a run of the kind `queue`, and the look is entered in the ledger with the first label.
 Then people label (`judgewright label`), and the same question asked again says what the labels decide. A decision is
 entered once and stays; a queue that is abandoned is concluded undecided, and its look counts all the same.
 
@@ -28,12 +28,14 @@ from ...optimize.flips import (
     FlipQueue,
     FlipWins,
     GivenLabel,
+    LabelsLeft,
     count_flips,
     pool_rows,
     require_linear,
 )
 from ...optimize.holdout import RowFingerprints, ask_again, row_keys
-from ...optimize.holdout.ledger import Look
+from ...optimize.holdout.ledger import MAX_LOOKS, Look
+from ...optimize.holdout.look_counting import LookRequest, requested_look, require_allowed
 from ..store.journal import RunJournal, RunRecord, create_run, get_run, list_runs, run_session, set_config, set_state
 from ..store.labels import LabelStore
 from ..store.ledger import HoldoutLedger
@@ -43,9 +45,23 @@ from ..store.workspace import Workspace
 from .gate import GateModel, TwoJudges, ask_rows, named
 from .gate_decision import GATED, Terms, count_groups, hash_question, hash_verdicts
 from .label import AWAITS_SECOND, labels_of_queue
-from .label_queue import FLIPS, JUDGING, KIND, QueueConfig, ask_otherwise, hash_unlabelled, with_meanings
+from .label_queue import (
+    FLIPS,
+    JUDGING,
+    KIND,
+    LOOK_WANTED,
+    QueueConfig,
+    ask_otherwise,
+    enter_queue_look,
+    hash_unlabelled,
+    with_meanings,
+)
 from .pool_groups import unit_of
 from .verdict_pairs import pair_verdicts, rows_judged
+
+OPEN_REASON = "people are labelling; what their labels show is said when it is decided"
+COUNTED = ("labels", "skipped", "unused", "holdout_labels", "estimand")
+"""What of a decision may be seen while people label."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,10 +108,14 @@ class FlipGated:
     """The decision as it was entered; None while there is none."""
     question: str = ""
     """What people are asked, in the user's words; empty where nobody said it."""
+    foretold: LabelsLeft | None = None
+    """How many labels it was likely to need before the first one; None where that was over."""
     wins: FlipWins | None = None
     """How many labelled flips each won; None until it is decided, as who labels is not to see it."""
     awaited: bool = False
     """Whether a second annotator is still to label some rows."""
+    spent: bool = True
+    """Whether the look was entered: with the first label, or with labels of the holdout."""
     stats: ClientStats | None = None
 
     @property
@@ -114,22 +134,30 @@ class FlipGated:
         return self.answer.decision.outcome if self.answer else self.decision.outcome
 
     @property
+    def tells(self) -> bool:
+        """Whether evidence may be seen: before the first label and after the last, so that who labels cannot look."""
+        return self.answer is not None or self.decision.labels + self.decision.holdout_labels == 0
+
+    @property
     def reason(self) -> str:
-        """Why, in a sentence."""
-        return self.answer.decision.reason if self.answer else self.decision.reason
+        """Why, in a sentence; as long as people label it says nothing of what their labels show."""
+        if self.answer is not None:
+            return self.answer.decision.reason
+        return self.decision.reason if self.tells else OPEN_REASON
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what `gate --unlabelled --json` prints."""
-        stats = self.stats
-        left = self.decision.left if self.answer is None else None
+        stats, evidence = self.stats, self.decision.to_json()
+        left = self.foretold if self.answer is None else None
         return {
             "run": self.run_id,
             **self.about,
             "estimand": self.decision.estimand,
             "decision": {"accepted": self.accepted, "outcome": self.outcome, "reason": self.reason},
-            "evidence": self.decision.to_json(),
+            "evidence": evidence if self.tells else {name: evidence[name] for name in COUNTED},
             "look": self.look.number,
             "alpha": self.look.alpha,
+            "look_spent": self.spent,
             "concluded": self.answer is not None,
             "labels_left": None if left is None else asdict(left),
             "flips_won": None if self.wins is None else asdict(self.wins),
@@ -293,7 +321,7 @@ def _gate(workspace: Workspace, judges: _Sides, asked: FlipTerms, rows: FlipRows
             again = f"{repeated:,} rows have the same texts as another: one label counts for all of them"
             about["notes"] = [*about["notes"], again]
         known = () if sealed is None else pool_rows(*verdicts.sides[1], labelled=True)
-        look = _begin(workspace, run_id, judges, pool, sealed, allow_opened=asked.terms.allow_opened)
+        look, wanted = _want_look(workspace, run_id, judges, pool, sealed, allow_opened=asked.terms.allow_opened)
         design = FlipDesign(
             target=asked.terms.objective.target,
             guards=asked.terms.objective.guards,
@@ -313,8 +341,12 @@ def _gate(workspace: Workspace, judges: _Sides, asked: FlipTerms, rows: FlipRows
         }
         drawn = {"kind": FLIPS, "question": question, "about": about, "look": asdict(look), "flips": design.to_json()}
         drawn["command"] = asked.command
+        drawn[LOOK_WANTED] = wanted
         scale = asdict(with_meanings(labels, *(side.scale for side in sides)))
         set_config(database, run_id, asdict(replace(config, design=drawn, scale=scale)))
+        if known:
+            # The holdout's own labels count from the start.
+            enter_queue_look(workspace, run_id)
     # It waits for labels.
     set_state(database, run_id, "stopped")
     return replace(settle_flips(workspace, run_id), stats=verdicts.stats)
@@ -336,7 +368,8 @@ def settle_flips(workspace: Workspace, run_id: str, *, abandon: bool = False) ->
     said = {"accepted": decision.accepted, "outcome": decision.outcome, "reason": reason}
     database.claim(run_id)
     with run_session(database, run_id):
-        HoldoutLedger(database).conclude(look, outcome=decision.outcome, reason=reason)
+        if gated.spent:
+            HoldoutLedger(database).conclude(look, outcome=decision.outcome, reason=reason)
         event = RunJournal(database, run_id).record(GATED, {**about, "decision": said, "flips": decision.to_json()})
     return replace(flip_progress(workspace, run_id), answer=read_as(GateAnswered, event.payload))
 
@@ -362,8 +395,10 @@ def flip_progress(workspace: Workspace, run_id: str) -> FlipGated:
         decision=queue.decide(given),
         answer=answer,
         question=config.question,
+        foretold=queue.decide([]).left,
         wins=None if answer is None else queue.wins(given),
         awaited=any(label.reason == AWAITS_SECOND for label in labels),
+        spent=LOOK_WANTED not in config.design,
     )
 
 
@@ -386,10 +421,10 @@ def _judge(two: TwoJudges, rows: Dataset, client: Client, model: GateModel) -> t
     return before, after
 
 
-def _begin(
+def _want_look(
     workspace: Workspace, run_id: str, judges: _Sides, pool: Dataset, sealed: Dataset | None, *, allow_opened: bool
-) -> Look:
-    """Enter the look, before the first label is read or asked for."""
+) -> tuple[Look, dict[str, Any]]:  # Any: JSON
+    """Return the look that the first label will be, and with what it is begun then; only the rows are entered."""
     unlabelled = replace(pool, rows=tuple(replace(row, label=None) for row in pool.rows))
     parts = (unlabelled,) if sealed is None else (unlabelled, sealed)
     content_hash = hash_rows(row for part in parts for row in part.rows)
@@ -397,9 +432,11 @@ def _begin(
     rows = {content_hash: RowFingerprints.of(*parts)}
     ledger.remember(run_id, open=RowFingerprints(), sealed=rows, allow_opened=allow_opened)
     before, after = judges.versions
-    return ledger.begin(
-        content_hash, run_id=run_id, before=before, after=after, known_as=judges.known_as, pair=judges.pair
-    )
+    wanted: dict[str, Any] = {"holdout": content_hash, "before": before, "after": after}  # Any: JSON
+    wanted |= {"purpose": "gate", "line": "", "known_as": judges.known_as, "pair": judges.pair}
+    look = requested_look(ledger.history(), LookRequest(**wanted, run_id=run_id))
+    require_allowed(look, MAX_LOOKS)
+    return look, wanted
 
 
 def _leave_out(workspace: Workspace, every: Dataset, sealed: Dataset | None) -> tuple[Dataset, list[str]]:
@@ -433,7 +470,8 @@ def _leave_out(workspace: Workspace, every: Dataset, sealed: Dataset | None) -> 
 
 def _apart(pool: Dataset, parts: Sequence[RowFingerprints]) -> list[Row]:
     """Return the rows of the groups that have no row, and no text of their own, in other parts."""
-    theirs = {key for part in parts for group in part.groups for key in (*group.rows, *group.texts)}
+    mine = RowFingerprints.of(pool)
+    theirs = frozenset[bytes]().union(*(part.keys for part in parts if mine.shares_key(part)))
     rows = list(pool.rows)
     while theirs:
         some = replace(pool, rows=tuple(rows))

@@ -12,7 +12,7 @@ from ...optimize.holdout.row_fingerprints import row_keys
 from ..store.journal import find_run, get_run, set_state
 from ..store.labels import LabelAction, LabelRecord, LabelStore, NewLabel, counting_records
 from ..store.workspace import Workspace
-from .label_queue import KIND, QueueConfig, open_queue
+from .label_queue import KIND, LOOK_WANTED, QueueConfig, enter_queue_look, open_queue
 from .listed_queue import ListedQueue
 
 DISAGREE = "the two annotators disagree"
@@ -234,6 +234,8 @@ class LabelSession:
     def _append(self, action: LabelAction, label: float | None, reason: str, seconds: float) -> bool:
         drawn = self._drawn
         assert drawn is not None, "`next` comes before a label"
+        if not self._records and not self._look_for(drawn):
+            return False
         own = [r for r in self._records if r.row_id == drawn.row_id and r.annotator == self.annotator]
         new = NewLabel(
             queue=self.run_id,
@@ -250,6 +252,13 @@ class LabelSession:
             replaces=own[-1].seq if own else None,
         )
         return self._store.append(new, after=self._last)
+
+    def _look_for(self, drawn: Draw) -> bool:
+        """Enter the look of a queue that decides; False where another row is the first at what it may spend."""
+        if LOOK_WANTED in self.config.design:
+            self.config = enter_queue_look(self._workspace, self.run_id)
+            self._queue = open_queue(self.config)
+        return self.is_second or self._queue.next([]) == drawn
 
 
 def needs_second(run_id: str, record: LabelRecord, share: float) -> bool:

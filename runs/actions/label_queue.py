@@ -14,6 +14,7 @@ from ...judges.metrics import QUERY_WORDS
 from ...optimize.flips import Draw, FlipDesign, FlipQueue, GivenLabel
 from ..store.journal import RunRecord, create_run, get_run, set_config, set_state
 from ..store.labels import LabelStore, counting_records
+from ..store.ledger import HoldoutLedger
 from ..store.workspace import Workspace
 from .listed_queue import LISTED, ListedQueue, drawn_order
 
@@ -26,6 +27,8 @@ FLIPS = "flips"
 """The kind of design that decides between two prompts."""
 JUDGING = "judging"
 """The same while the prompts have not judged all rows yet."""
+LOOK_WANTED = "look_wanted"
+"""What the look of a queue is begun with, as long as it has no label."""
 
 
 class Queue(Protocol):
@@ -245,6 +248,29 @@ def ask_otherwise(workspace: Workspace, run_id: str, *, question: str, second: f
         )
     set_config(database, run_id, asdict(wanted))
     database.release()
+
+
+def enter_queue_look(workspace: Workspace, run_id: str) -> QueueConfig:
+    """Spend the look of a queue that decides between two prompts, before its first label; it stays spent.
+
+    Raises:
+        InputError: The looks at these rows are spent; fresh ones are needed.
+        WorkspaceError: The ledger cannot be written.
+    """
+    database = workspace.database
+    database.claim(run_id)
+    config = QueueConfig.from_json(get_run(database, run_id).config)
+    wanted = config.design.get(LOOK_WANTED)
+    if wanted is not None:
+        pair = wanted["pair"] and (wanted["pair"][0], wanted["pair"][1])
+        named = {**wanted, "known_as": tuple(wanted["known_as"]), "pair": pair}
+        look = HoldoutLedger(database).begin(**named, run_id=run_id)
+        # Others may have looked at these rows since the queue was made.
+        flips = {**config.design["flips"], "alpha": look.alpha}
+        design = {name: value for name, value in config.design.items() if name != LOOK_WANTED}
+        config = replace(config, design={**design, "look": asdict(look), "flips": flips})
+        set_config(database, run_id, asdict(config))
+    return config
 
 
 def with_meanings(labels: OutputScale, *judges: OutputScale) -> OutputScale:

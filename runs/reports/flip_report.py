@@ -36,18 +36,24 @@ def say_flips(gated: FlipGated, *, there: str = "") -> None:
     say(f"\n{gated.outcome.upper()}: {inline(gated.reason)}")
     if gated.wins is not None:
         _say_wins(gated, gated.wins)
+    if gated.tells:
+        _say_evidence(decision)
+    skipped = f", {count(decision.skipped)} skipped" if decision.skipped else ""
+    taken = f"; {count(decision.holdout_labels)} of the holdout were taken in" if decision.holdout_labels else ""
+    say(f"  {count(decision.labels - decision.skipped)} rows labelled{skipped}{taken}")
+    look, spent = gated.look, "" if gated.spent else ", spent with the first label"
+    say(f"  look {look.number} at these rows{spent}: alpha {number(look.alpha, 4)}; about {decision.estimand}")
+    say(f"run {gated.run_id}")
+    if gated.answer is None:
+        _say_left(gated)
+        say(f"Label:  judgewright label {gated.run_id}{there}\nThen run this command again.")
+
+
+def _say_evidence(decision: FlipDecision) -> None:
     claims = [("target", decision.target), *(("guard", guard) for guard in decision.guards)]
     head = [*HEAD] if decision.guards else [name for name in HEAD if name != MARGIN]
     say_table(head, [_cells(*claim, margins=bool(decision.guards)) for claim in claims], left=2)
     say(f"  {EVIDENCE}")
-    skipped = f", {count(decision.skipped)} skipped" if decision.skipped else ""
-    taken = f"; {count(decision.holdout_labels)} of the holdout were taken in" if decision.holdout_labels else ""
-    say(f"  {count(decision.labels - decision.skipped)} rows labelled{skipped}{taken}")
-    say(f"  look {gated.look.number} at these rows: alpha {number(gated.look.alpha, 4)}; about {decision.estimand}")
-    say(f"run {gated.run_id}")
-    if gated.answer is None:
-        _say_left(decision)
-        say(f"Label:  judgewright label {gated.run_id}{there}\nThen run this command again.")
 
 
 def _say_wins(gated: FlipGated, wins: FlipWins) -> None:
@@ -59,15 +65,14 @@ def _say_wins(gated: FlipGated, wins: FlipWins) -> None:
         say("  (labelling stops once it is decided, which flatters the winner: of all flips it may win fewer)")
 
 
-def _say_left(decision: FlipDecision) -> None:
-    left = decision.left
+def _say_left(gated: FlipGated) -> None:
+    """Say how many labels it was likely to need before the first one: nothing of what those so far have shown."""
+    left = gated.foretold
     if left is None:
         return
     if left.hopeless:
-        usual = "" if decision.labels else ", if it wins no more of them than prompts usually do"
+        usual = ", if it wins no more of them than prompts usually do"
         say(f"  {count(left.most)} rows that can tell are left; they will hardly decide it{usual}")
-    elif decision.labels:
-        say(f"  labels left, a rough guess: about {left}, by what was labelled so far and what prompts usually do")
     else:
         say(f"  labels needed, a rough guess: about {left}, by what prompts usually do")
 

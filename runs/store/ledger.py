@@ -16,7 +16,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from ...judges import InputError, WorkspaceError, write_beside
@@ -84,18 +84,16 @@ class HoldoutLedger:
     ) -> SeenRows:
         """See `Ledger.remember`."""
 
-        def enter(connection: Connection) -> tuple[SeenRows, _Head]:
+        def enter(connection: Connection) -> tuple[SeenRows | None, _Head]:
             entries, head = self.read_verified(connection)
             memories = _history(entries, _Bodies(connection.execute)).memories
-            memory = find_memory(memories, run_id)
-            if memory is None:
-                memory = remember_rows(
-                    memories, run_id, open=open, sealed=sealed, sides=sides, allow_opened=allow_opened
-                )
-                head = _append(connection, head, _memory_entry(connection, memory))
-            return memory, head
+            if find_memory(memories, run_id) is not None:
+                return None, head
+            memory = remember_rows(memories, run_id, open=open, sealed=sealed, sides=sides, allow_opened=allow_opened)
+            return memory, _append(connection, head, _memory_entry(connection, memory))
 
-        return self.enter(enter)
+        # What was there before is read once more, because the connection of a write is nobody's when it is over.
+        return self.enter(enter) or next(memory for memory in self.memories() if memory.run_id == run_id)
 
     def begin(
         self,
@@ -185,7 +183,9 @@ class HoldoutLedger:
                 break
             before = head
         walked = self._verify(entries, head, beside)
-        _history(entries, _Bodies(self._database.read))
+        bodies = _Bodies(self._database.read)
+        _history(entries, bodies)
+        bodies.check()
         return walked.entries
 
     def read_verified(self, connection: Connection) -> tuple[list[tuple[Any, ...]], _Head]:  # Any: SQL values
@@ -294,9 +294,9 @@ _SET_HEAD = """
 INSERT INTO ledger_head (id, entries, hash) VALUES (1, ?, ?)
 ON CONFLICT (id) DO UPDATE SET entries = excluded.entries, hash = excluded.hash
 """
-_KNOWN = "SELECT hash, body FROM known_rows"
-_PRINTS = "SELECT hash, body FROM row_prints"
-_SIDES = "SELECT hash, body FROM side"
+_KNOWN = "SELECT body FROM known_rows WHERE hash = ?"
+_PRINTS = "SELECT body FROM row_prints WHERE hash = ?"
+_SIDES = "SELECT body FROM side WHERE hash = ?"
 
 _SPLITS = "SELECT payload_json FROM event WHERE kind = 'split'"
 _LEDGER = "ledger"
@@ -373,17 +373,16 @@ def _store_sides(connection: Connection, sides: Sides) -> str:
 
 
 class _Bodies:
-    """The keys, fingerprints and sides that entries name, each read once and held against its hash."""
+    """The keys, fingerprints and sides that entries name, each read when it is asked for and held against its hash."""
 
-    def __init__(self, execute: Callable[[str], Iterable[tuple[Any, ...]]]) -> None:  # Any: SQL values
-        self._known, self._prints, self._sides = (dict(execute(table)) for table in (_KNOWN, _PRINTS, _SIDES))
-        self._execute = execute
+    def __init__(self, read: Callable[[str, Sequence[Any]], Iterable[tuple[Any, ...]]]) -> None:  # Any: SQL values
+        self._read = read
         self._rows: dict[tuple[str, str | None], RowFingerprints] = {}
 
     @cached_property
     def _seals(self) -> dict[str, Side]:
         seals: dict[str, Side] = {}
-        for (content,) in self._execute(_SPLITS):
+        for (content,) in self._read(_SPLITS, ()):
             sealed = json.loads(content)["seals"]
             seals |= {sealed["holdout"]: "holdout", sealed["final"]: "final"}
         return seals
@@ -391,28 +390,41 @@ class _Bodies:
     def rows(self, name: str, prints: str | None) -> RowFingerprints:
         """Return rows by the hashes of their keys and fingerprints; earlier versions kept no fingerprints."""
         if (name, prints) not in self._rows:
-            body = _body(self._known, name)
-            beside = None if prints is None else Fingerprints(_body(self._prints, prints))
-            self._rows[name, prints] = RowFingerprints.from_bytes(body, beside)
+            beside = None if prints is None else partial(self._prints, prints)
+            rows = RowFingerprints.stored(partial(self._body, _KNOWN, name), beside or (lambda: None))
+            self._rows[name, prints] = rows
         return self._rows[name, prints]
 
     def sides(self, entry: Mapping[str, Any], sealed: Mapping[str, RowFingerprints]) -> Sides | None:  # Any: JSON
         """Return where a run's groups are; of an earlier version, which parts of its split were sealed how."""
         if "sides" in entry:
             name = entry["sides"]
-            return None if name is None else Sides.from_bytes(_body(self._sides, name), tuple(entry["notes"]))
+            return None if name is None else Sides.from_bytes(self._body(_SIDES, name), tuple(entry["notes"]))
         groups: list[PlacedGroup] = []
         for name, part in sealed.items():
             if name in self._seals:
                 groups += (PlacedGroup(b"", min(group.rows), self._seals[name]) for group in part.groups)
         return Sides(tuple(groups)) if groups else None
 
+    def check(self) -> None:
+        """Read all that was named so far.
 
-def _body(bodies: Mapping[bytes, bytes], name: str) -> bytes:
-    body = bodies.get(bytes.fromhex(name))
-    if body is None or hashlib.blake2b(body, digest_size=32).hexdigest() != name:
+        Raises:
+            WorkspaceError: Some of it was edited or removed.
+        """
+        for name, prints in self._rows:
+            self._body(_KNOWN, name)
+            if prints is not None:
+                self._body(_PRINTS, prints)
+
+    def _prints(self, name: str) -> Fingerprints:
+        return Fingerprints(self._body(_PRINTS, name))
+
+    def _body(self, table: str, name: str) -> bytes:
+        for (body,) in self._read(table, (bytes.fromhex(name),)):
+            if hashlib.blake2b(body, digest_size=32).hexdigest() == name:
+                return bytes(body)
         raise _broken(f"the keys of rows {name[:12]} have been edited or removed")
-    return body
 
 
 def _history(entries: Sequence[tuple[Any, ...]], bodies: _Bodies) -> History:  # Any: SQL values

@@ -174,6 +174,8 @@ def _find_sealed(history: History, dataset: Dataset) -> tuple[BoolArray, str]:
     keys, fingerprints = row_keys(dataset), RowFingerprints.of(dataset)
     inside, outside, run_id = np.zeros(len(dataset), np.bool_), np.zeros(len(dataset), np.bool_), ""
     for memory in history.memories:
+        if not any(fingerprints.may_meet(part) for part in (memory.open, *memory.sealed.values())):
+            continue
         sealed, opened = _rows_of_run(keys, fingerprints, memory)
         if (sealed & ~inside).any():
             run_id = memory.run_id
@@ -191,9 +193,10 @@ def _rows_of_run(keys: list[bytes], fingerprints: RowFingerprints, memory: SeenR
     matches = [fingerprints.prints.met_in(part.prints) for part in memory.sealed.values() if part.prints is not None]
     alike = np.logical_or.reduce([met.same for met in matches]) if matches else np.zeros(len(keys), np.bool_)
     if memory.open.prints is not None:
-        met = fingerprints.prints.met_in(memory.open.prints)
-        opened = opened | (met.same & met.complete & ~sealed & ~alike)
-        alike = alike & ~(met.same & met.complete)
+        met, prints = fingerprints.prints.met_in(memory.open.prints), memory.open.prints
+        whole = met.same & fingerprints.prints.complete_in(prints)
+        opened = opened | (whole & ~sealed & ~alike)
+        alike = alike & ~whole
     return sealed | (alike & ~opened), opened
 
 

@@ -14,7 +14,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from judgewright.judges import InputError, Registry, load_dataset
+from judgewright.optimize.flips import FlipDesign
 from judgewright.optimize.holdout import RowFingerprints
+from judgewright.optimize.holdout.ledger import alpha_of_look
 from judgewright.runs.actions import decisions_about, flip_progress, settle_flips
 from judgewright.runs.actions.label import LabelSession
 from judgewright.runs.cli import cli
@@ -88,19 +90,25 @@ def label(place: Workspace, texts: Path, run_id: str, *, annotator: str = "ann",
 
 
 def test_two_prompts_are_decided_by_the_labels_of_some_flips(place: Workspace, texts: Path) -> None:
-    """The look is entered before the first label; the same command again says what the labels decide, once."""
+    """The look is entered with the first label; the same command again says what the labels decide, once."""
     begun = ask(place, texts)
     assert (begun["concluded"], begun["look"], begun["decision"]["outcome"]) == (False, 1, "undecided")
     assert begun["calls"] == 2 * begun["rows"]
     with Workspace(place.root) as workspace:
         record = get_run(workspace.database, begun["run"])
         assert (record.kind, record.state) == ("queue", "stopped")
-        assert len(HoldoutLedger(workspace.database).history().records) == 1
+        assert not HoldoutLedger(workspace.database).history().records
         assert flip_progress(workspace, begun["run"]).decision.labels == 0
     first = label(place, texts, begun["run"], limit=3)
     half = ask(place, texts)
     assert (half["run"], half["calls"], half["concluded"]) == (begun["run"], 0, False)
     assert half["evidence"]["labels"] == first == 3
+    assert (begun["look_spent"], half["look_spent"]) == (False, True)
+    assert "target" not in half["evidence"]
+    assert "e-value" not in half["decision"]["reason"]
+    shown = invoke(place, "runs", "show", begun["run"]).stdout
+    assert "e-value" not in shown
+    assert "people are labelling" in shown
     count = first + label(place, texts, begun["run"])
     assert count < begun["flipped"]
     done = ask(place, texts, code=0)
@@ -139,7 +147,31 @@ def test_an_abandoned_queue_is_undecided_and_its_look_counts(place: Workspace, t
     assert ask(place, texts)["decision"] == left["decision"]
     assert ask(place, texts, "--estimand", "pool")["look"] == 2
     with Workspace(place.root) as workspace:
-        assert [one.outcome for one in HoldoutLedger(workspace.database).history().records] == ["undecided", None]
+        assert [one.outcome for one in HoldoutLedger(workspace.database).history().records] == ["undecided"]
+
+
+def test_a_queue_without_a_label_costs_no_look(place: Workspace, texts: Path) -> None:
+    """However it ends; with one label it is spent, taken back or not, at what others have left of it by then."""
+    begun, pool = ask(place, texts), ask(place, texts, "--estimand", "pool")
+    assert (begun["look"], pool["look"]) == (1, 1)
+    thrown = ask(place, texts, "--abandon")
+    assert (thrown["concluded"], thrown["look_spent"]) == (True, False)
+    other = ask(place, texts, "--guard", "recall=0.1")
+    label(place, texts, other["run"], limit=1)
+    with Workspace(place.root) as workspace:
+        ledger = HoldoutLedger(workspace.database)
+        assert [one.look.number for one in ledger.history().records] == [1]
+        assert LabelSession(workspace, other["run"], "ann").undo()
+        session = LabelSession(workspace, pool["run"], "ann")
+        assert session.next() is not None
+        assert session.label(1.0, seconds=1.0)
+        assert [one.look.number for one in ledger.history().records] == [1, 2]
+        gated = flip_progress(workspace, pool["run"])
+        assert (gated.look.number, gated.look.alpha) == (2, alpha_of_look(2))
+        assert (
+            FlipDesign.from_json(get_run(workspace.database, pool["run"]).config["design"]["flips"]).alpha
+            == gated.look.alpha
+        )
 
 
 def test_a_pool_that_is_higher_on_its_own_rows_accepts_nothing_and_starts_no_count_anew(
@@ -185,7 +217,8 @@ def test_the_holdouts_own_labels_are_taken_in(place: Workspace, texts: Path) -> 
     (left_out,) = [note for note in found["notes"] if "stand in the holdout" in note]
     assert int(left_out.split()[0]) >= len(sealed)
     assert found["holdout_rows"] == found["evidence"]["holdout_labels"] == len(sealed)
-    assert found["evidence"]["target"]["e_value"] != 1
+    assert found["look_spent"]
+    assert "target" not in found["evidence"]
 
 
 def test_how_far_the_queue_is_shows_nothing_of_what_the_labels_say(place: Workspace, texts: Path) -> None:

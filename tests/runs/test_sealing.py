@@ -155,8 +155,8 @@ def test_all_opens_the_holdout_and_the_ledger_says_so(
     assert {row["id"] for row in told["rows"]} > split
     with Workspace(folder) as place:
         memories = HoldoutLedger(place.database).history().memories
-    assert memories[-1].run_id.startswith("slices --all")
-    assert memories[-1].open.rows == len({row["id"] for row in told["rows"]}) - len(split)
+        assert memories[-1].run_id.startswith("slices --all")
+        assert memories[-1].open.rows == len({row["id"] for row in told["rows"]}) - len(split)
     again = ("optimize", "groundedness", "rows.jsonl", "--objective", "precision", "--steps", "1", *SIMULATED)
     assert run(*again) == 2
     assert "no group is left for the holdout part" in capsys.readouterr().err

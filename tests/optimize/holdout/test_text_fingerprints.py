@@ -121,7 +121,7 @@ def test_fingerprints_are_the_same_from_their_bytes_and_do_not_depend_on_ids_or_
     """They are stored as bytes and named by a hash."""
     again = Fingerprints(KNOWN.body)
     assert (again, again.hash, again.rows) == (KNOWN, KNOWN.hash, 60)
-    assert again.met_in(KNOWN).complete.all()
+    assert again.complete_in(KNOWN).all()
     assert Fingerprints.of(Dataset.of([], labels=BINARY)).met_in(KNOWN).same.shape == (0,)
 
 
