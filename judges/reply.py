@@ -84,7 +84,8 @@ def cut_off(completion: Completion) -> str:
     """Say that a reply was cut at its limit of tokens, and how many of them the model thought with."""
     thought = completion.reasoning_tokens
     spent = f", after {thought:,} tokens of reasoning" if thought else ""
-    return f"the reply was cut off at its limit of tokens{spent}"
+    limit = completion.token_limit
+    return f"the reply was cut off at {f'{limit:,} tokens' if limit else 'its limit of tokens'}{spent}"
 
 
 def _plain_object(text: str) -> dict[str, Any] | None:  # Any: JSON from a model

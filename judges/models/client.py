@@ -301,7 +301,8 @@ class Client:
             if request.token_limit is not None:
                 request = replace(request, max_tokens=2 * request.token_limit)
                 key = request.key(endpoint=self.model.endpoint, model=self.model.name)
-                cut.append((call, Call(key, request, call.positions, again=True)))
+                limit = request.max_tokens
+                cut.append((call, Call(key, request, call.positions, token_limit=limit, again=True)))
                 counters.reopen(call)
         wider = [second for _, second in cut]
         seen = self._in_flight.ended
@@ -313,7 +314,7 @@ class Client:
         for first, second in cut:
             if second.outcome is None:
                 counters.count(first)
-            first.outcome = _joined(first.outcome, second.outcome)
+            first.outcome = _joined(first.outcome, second)
 
     def _run(
         self,
@@ -340,8 +341,9 @@ class Client:
         return engine.ask(self._context, calls, make, counters, progress)
 
 
-def _joined(first: Outcome | None, second: Outcome | None) -> Outcome | None:
+def _joined(first: Outcome | None, again: Call) -> Outcome | None:
     """Return the outcome of a request that was asked again: the later reply, at the price of both."""
+    second = again.outcome
     if isinstance(second, BudgetSpent):
         return second  # a resumed run asks it again
     if not isinstance(first, Completion) or not isinstance(second, Completion):
@@ -349,6 +351,7 @@ def _joined(first: Outcome | None, second: Outcome | None) -> Outcome | None:
     cost = None if first.cost is None or second.cost is None else first.cost + second.cost
     return replace(
         second,
+        token_limit=again.token_limit if second.finish_reason == "length" else None,
         tokens_in=first.tokens_in + second.tokens_in,
         tokens_out=first.tokens_out + second.tokens_out,
         tokens_cached=first.tokens_cached + second.tokens_cached,

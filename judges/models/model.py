@@ -98,6 +98,8 @@ class Completion:
     finish_reason: str = "stop"
     """`stop`, `length` (truncated), `content_filter` (refused), `tool_calls` (a tool was called,
     though none was offered), or what else the endpoint says; see `FINISHES` of `reply_reading.py`."""
+    token_limit: int | None = None
+    """Of a reply that was cut: how many tokens it was allowed in the end; not recorded."""
     refusal: str | None = None
     tokens_in: int = 0
     tokens_out: int = 0

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
-from ...judges import JudgePrompt, Request, estimate_tokens
+from ...judges import Completion, JudgePrompt, Request, cut_off, estimate_tokens
 from ..invariants import token_cap
 from .prompt_parts import Part, text_of, with_text
 from .workbench import Ask
 
 TEXT_LIMIT = 4_096
 """Tokens of a new text and of the thinking before it, where the settings of the optimizer model say nothing."""
+_ANNOUNCING = 8
+"""Words of a line that only announces a text."""
 _TRY = 100_000
 """Added to a request's repeat index for each further try; steps count far below it."""
 
@@ -25,11 +28,17 @@ class Wanted:
     tag: str
     """What the text stands between in the reply."""
 
-    def read(self, reply: str) -> tuple[str | None, str]:
+    def read(self, reply: Completion) -> tuple[str | None, str]:
         """Return the text of a reply, or None and why it cannot be used."""
-        text, reason = read_tagged(reply, self.tag)
+        text, reason = read_tagged(reply.text, self.tag)
+        if text is None and reply.finish_reason == "length":
+            reason = f"{cut_off(reply)}; raise optimizer_max_tokens of the model in models.yaml"
         if text is not None:
             old = text_of(self.prompt, self.part)
+            names = (self.tag.replace("_", " "), *((self.part,) if self.part != "reply" else ()))
+            text = _unwrapped(text, old, names)
+            if not text:
+                return None, "the text between the tags is empty"
             reason = too_long(self.prompt, old, text) or with_text(self.prompt, self.part, text)[1]
         return (None, reason) if reason else (text, "")
 
@@ -45,16 +54,21 @@ class Written:
 
 
 def write_texts(wanted: list[Wanted], ask: Ask, *, retries: int) -> list[Written]:
-    """Ask for all texts at once, and again for those that came back unusable, at most `retries` times."""
+    """Ask for all texts at once, and again for those that came back unusable, at most `retries` times.
+
+    A reply that was cut is not asked for again: the client has done that already, with twice the room.
+    """
     written: list[Written] = [Written(text=None, tries=0) for _ in wanted]
+    left = list(range(len(wanted)))
     for attempt in range(1, retries + 2):
-        left = [i for i, one in enumerate(written) if one.text is None]
         if not left:
             break
         replies = ask([_request(wanted[i].request, written[i].reason, attempt) for i in left])
         for i, reply in zip(left, replies, strict=True):
-            text, reason = wanted[i].read(reply.text)
+            text, reason = wanted[i].read(reply)
             written[i] = Written(text=text, reason=reason, tries=attempt)
+        uncut = [i for i, reply in zip(left, replies, strict=True) if reply.finish_reason != "length"]
+        left = [i for i in uncut if written[i].text is None]
     return written
 
 
@@ -68,17 +82,37 @@ def _request(first: Request, reason: str, attempt: int) -> Request:
 
 
 def read_tagged(reply: str, tag: str) -> tuple[str | None, str]:
-    """Return the text between the last pair of tags, or None and what was wrong with the reply."""
-    opening, closing = f"<{tag}>", f"</{tag}>"
-    closed = reply.rfind(closing)
-    opened = reply.rfind(opening, 0, closed) if closed >= 0 else -1
-    if opened < 0:
-        return None, "the closing tag is missing" if opening in reply else f"it has no {opening} tags"
-    start = opened + len(opening)
-    new = reply[start : reply.find(closing, start)].strip()
-    if not new:
+    """Return the text between the last pair of tags in whatever letters, or None and what was wrong with the reply."""
+    start, text = None, None
+    for one in re.finditer(rf"<(/?){re.escape(tag)}>", reply, re.IGNORECASE):
+        if not one[1]:
+            start = one.end()
+        elif start is not None:
+            start, text = None, reply[start : one.start()].strip()
+    if text is None:
+        return None, "the closing tag is missing" if start is not None else f"it has no <{tag}> tags"
+    if not text:
         return None, "the text between the tags is empty"
-    return new, ""
+    return text, ""
+
+
+def _unwrapped(text: str, old: str, names: tuple[str, ...]) -> str:
+    """Return a text without a fence round it and a line above it that only announces it, unless the old one has them.
+
+    Args:
+        text: What stands between the tags.
+        old: The text that it replaces.
+        names: What the text is called in the request.
+    """
+    lines = text.splitlines()
+    first, rest = lines[0].strip(" #*_"), "\n".join(lines[1:]).strip()
+    named = any(name.lower() in first.lower() for name in names) and len(first.split()) <= _ANNOUNCING
+    if rest and first.endswith(":") and first not in old and (named or rest.startswith("```")):
+        lines = rest.splitlines()
+    if lines[0].startswith("```") and not old.lstrip().startswith("```"):
+        ends = [at for at, line in enumerate(lines) if at and line.strip() == "```"]
+        lines = lines[1 : ends[-1] if ends else None]
+    return "\n".join(lines).strip()
 
 
 def too_long(prompt: JudgePrompt, old: str, new: str) -> str:
