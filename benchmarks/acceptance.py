@@ -1,7 +1,7 @@
 """How true the printed chance of acceptance is.
 
     python benchmarks/acceptance.py tables [--runs 3600]
-    python benchmarks/acceptance.py walks [--splits 15] [--json FILE]
+    python benchmarks/acceptance.py walks [--splits 15] [--rows 1200] [--json FILE]
 
 Tables: rows, labels and verdicts are drawn, no model is asked. Each run draws a few candidates that differ in what they
 mend and break, measures them on selection rows, takes the one with the largest chance, and lets the real gate decide on
@@ -11,7 +11,8 @@ Walks: whole runs on real rows with the simulated model. Each walk draws a part 
 into training, validation and holdout; the groups that are left are an evaluation part, which the product never sees.
 What has the largest chance goes to the gate whatever its chance, and so does, as a first look too, what an earlier
 version would have sent: the last prompt that the search kept. Printed are the mean chance and the share accepted,
-accepts by either rule, and by how much changes on selection rows, as measured and as believed, overstate those on the
+accepts by either rule, how many accepts each limit of the chance would lose, with 40 holdouts drawn for each candidate
+from the evaluation part, and by how much changes on selection rows, as measured and as believed, overstate those on the
 evaluation part.
 """
 
@@ -47,6 +48,7 @@ from judgewright.optimize import (
     Chance,
     Changes,
     Mipro,
+    Objective,
     RunContext,
     RunSettings,
     Survivor,
@@ -189,19 +191,19 @@ TASKS = (
     Task("answer_relevance.jsonl", "answer_relevance", "miss fewer", "recall", ("precision:-0.05",)),
     Task("answer_relevance.jsonl", "answer_relevance", "better all round", "f1", ("precision:-0.05",)),
 )
-WALK_ROWS = 1_200
 SHARES = (30, 25, 45, 0)
+HOLDOUTS = 40
 
 
-def walk(task: Task, dataset: Dataset, client: Client, split: int) -> dict[str, Any]:
+def walk(task: Task, dataset: Dataset, client: Client, split: int, *, rows: int) -> dict[str, Any]:
     """Take one walk, and measure what it ends with on the evaluation part; None in the place of what it has not."""
     prompt = Registry().get(task.judge)
     objective = read_objective(task.text, target=task.target, guards=task.guards)
-    rows, evaluation = cut(dataset, split, rows=WALK_ROWS)
+    walked, evaluation = cut(dataset, split, rows=rows)
     proposer, steps = (TextGrad(), 5) if split % 2 else (Mipro(), 2)
     settings = RunSettings(steps=steps, seed=split, shares=SHARES, look_anyway=True)
     services = open_services(client, proposer, f"{task.file} {task.target} {split}")
-    parts = split_rows(prompt, rows, services, settings)
+    parts = split_rows(prompt, walked, services, settings)
     baseline = benchmark(prompt, parts, services, settings)
     goal = set_goal(objective, baseline, services, settings)
     run = RunContext(prompt=prompt, parts=parts, goal=goal, services=services, settings=settings)
@@ -225,23 +227,40 @@ def walk(task: Task, dataset: Dataset, client: Client, split: int) -> dict[str, 
         result["expected"] = [chance.expected[name] for name in names]
         result["evaluation"] = [None if change is None else change.difference for change in changes]
         result["holdout"] = None if decision.target is None else decision.target.difference
+        groups = parts.holdout.groups
+        result["share"] = accepted_share(tables[0], tables[1], objective, groups=groups, seed=split)
     if old is not None:
         if survivor is not None and survivor.prompt.version == old.version and survivor.rule is None:
             result["old_accepted"] = result["accepted"]
         else:
             other = open_services(client, proposer, "old rule")
-            split_rows(prompt, rows, other, settings)
+            split_rows(prompt, walked, other, settings)
             rest = replace(run, services=other)
-            last = Survivor(prompt=old, rule=None, chance=NO_CHANCE, sent=True, least=0.0)
+            last = Survivor(prompt=old, rule=None, chance=NO_CHANCE)
             decision = decide_on_holdout(rest, last)
             result["old_accepted"] = decision is not None and decision.accepted
     return result
 
 
+def accepted_share(
+    before: JudgedDataset, after: JudgedDataset, objective: Objective, *, groups: int, seed: int
+) -> float | None:
+    """Return the share of holdouts of so many groups of these rows that the gate accepts; None where there are few."""
+    names = np.unique(before.groups)
+    if len(names) < 2 * groups:
+        return None
+    rng, accepted = np.random.default_rng(seed), 0
+    for _ in range(HOLDOUTS):
+        rows = np.flatnonzero(np.isin(before.groups, rng.choice(names, groups, replace=False)))
+        decision = decide(before.only(rows), after.only(rows), objective, alpha=alpha_of_look(1))
+        accepted += decision.accepted
+    return accepted / HOLDOUTS
+
+
 NO_CHANCE = Chance(accepted=0.0, target=0.0, guards={}, measured={}, expected={}, error={}, rows=0)
 
 
-def walks(splits: range, file: Path | None) -> None:
+def walks(splits: range, rows: int, file: Path | None) -> None:
     """Take the walks that `file` (JSON lines) does not hold yet, add each to it, and print what all come to."""
     found: list[dict[str, Any]] = []
     if file is not None and file.exists():
@@ -254,7 +273,7 @@ def walks(splits: range, file: Path | None) -> None:
             for split in splits:
                 if (f"{task.judge} {task.target}", split) in taken:
                     continue
-                found.append(walk(task, dataset, client, split))
+                found.append(walk(task, dataset, client, split, rows=rows))
                 print(json.dumps(found[-1]), flush=True)
                 if file is not None:
                     with file.open("a") as lines:
@@ -268,6 +287,12 @@ def walks(splits: range, file: Path | None) -> None:
     for least in (0.0, 0.05, 0.1, 0.2):
         looks = [one for one in sent if one["chance"] >= least]
         print(f"  --least-chance {least:g}: {len(looks)} looks, {sum(one['accepted'] for one in looks)} accepted")
+    drawn = [(one["chance"], one["share"]) for one in sent if one.get("share") is not None]
+    total = sum(share for _, share in drawn)
+    for least in (0.005, 0.01, 0.02, 0.03, 0.05, 0.1):
+        lost = sum(share for chance, share in drawn if chance < least)
+        looks = sum(chance < least for chance, _ in drawn)
+        print(f"  under {least:g}: {looks} of {len(drawn)} candidates, {lost:.2f} of {total:.2f} accepts lost")
     print(
         f"  last kept: {sum(one['old'] for one in found)} looks, {sum(one['old_accepted'] for one in found)} accepted"
     )
@@ -283,9 +308,10 @@ if __name__ == "__main__":
     parser.add_argument("--runs", type=int, default=3600)
     parser.add_argument("--splits", type=int, default=15)
     parser.add_argument("--first", type=int, default=0, help="the first split; earlier ones may have been looked at")
+    parser.add_argument("--rows", type=int, default=1_200, help="of a walk")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     if arguments.part == "tables":
         tables(arguments.runs)
     else:
-        walks(range(arguments.first, arguments.first + arguments.splits), arguments.json)
+        walks(range(arguments.first, arguments.first + arguments.splits), arguments.rows, arguments.json)

@@ -26,6 +26,7 @@ from .events import BestCandidate, ChancesReckoned
 from .holdout.ledger import judge_id
 from .holdout.look_counting import LookRequest, requested_look
 from .losses.objective import Objective
+from .not_sent import NotSent
 from .threshold import NoThreshold, choose_threshold
 
 OTHER_THRESHOLDS = 2
@@ -42,18 +43,13 @@ class Survivor:
     rule: DecisionRule | None
     """A rule of its own; None where the run's rule decides."""
     chance: Chance
-    sent: bool
-    """Whether it goes to the gate."""
-    least: float
-    """The chance from which on it does."""
+    why_not_sent: str = ""
+    """Why no look is spent on it, see `NotSent`; empty where it goes to the gate."""
 
     @property
-    def why_not_sent(self) -> str:
-        """Say why no look is spent on it."""
-        return (
-            f"the chance that the gate accepts {self.prompt.version} is {self.chance.accepted:.0%}, under the "
-            f"{self.least:.0%} of --least-chance; no look was spent (--look-anyway looks all the same)"
-        )
+    def sent(self) -> bool:
+        """Whether it goes to the gate."""
+        return not self.why_not_sent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,11 +85,35 @@ class _Contender:
         weights = quality_weights(before, after, objective)
         return cls(prompt=prompt, rule=rule, changes=changes, weights=weights, tried=tried)
 
-    def reckon(self, run: RunContext, *, alpha: float, seed: int) -> Chance:
-        """Reckon its chance of acceptance."""
+    def reckon(
+        self,
+        run: RunContext,
+        *,
+        alpha: float,
+        seed: int,
+        objective: Objective | None = None,
+        groups: int | None = None,
+    ) -> Chance:
+        """Reckon its chance of acceptance, with another objective or so many groups where they are given."""
         belief = Belief.of(self.changes, tried=self.tried, weights=self.weights)
-        groups = run.parts.holdout.groups
-        return chance_of(self.changes, run.goal.objective, belief, alpha=alpha, groups=groups, seed=seed)
+        aim, count = objective or run.goal.objective, groups or run.parts.holdout.groups
+        return chance_of(self.changes, aim, belief, alpha=alpha, groups=count, seed=seed)
+
+    def explain_not_sent(self, run: RunContext, chance: Chance, *, alpha: float) -> str:
+        """Say why no look is spent on it, and what would help."""
+        seed, holdout = run.settings.seed * 1_000, run.parts.holdout
+        reason = NotSent(
+            version=self.prompt.version,
+            chance=chance,
+            objective=run.goal.objective,
+            changes=self.changes,
+            alpha=alpha,
+            rows=len(holdout),
+            groups=holdout.groups,
+            labelled=len(open_rows(run.parts)) + len(holdout) + len(run.parts.final),
+            retry=lambda aim, count: self.reckon(run, alpha=alpha, seed=seed, objective=aim, groups=count).accepted,
+        )
+        return reason.explain()
 
 
 def choose_survivor(run: RunContext, archive: Archive) -> Survivor | None:
@@ -143,7 +163,8 @@ def choose_survivor(run: RunContext, archive: Archive) -> Survivor | None:
     rule = None if chosen_by.rule is None else {"version": chosen_by.rule.version, **chosen_by.rule.to_json()}
     prompt = chosen_by.prompt
     run.services.record(BestCandidate(version=prompt.version, prompt=prompt.to_yaml(), rule=rule, archive=found))
-    return Survivor(prompt=prompt, rule=chosen_by.rule, chance=chance, sent=sent, least=settings.least_chance)
+    why = "" if sent else chosen_by.explain_not_sent(run, chance, alpha=alphas[best])
+    return Survivor(prompt=prompt, rule=chosen_by.rule, chance=chance, why_not_sent=why)
 
 
 def _list_contenders(run: RunContext, archive: Archive, rows: Dataset) -> list[_Contender]:

@@ -10,9 +10,7 @@ def apart(*values: float, sign: str = "") -> tuple[str, ...]:
         values: The figures.
         sign: `+` to write the sign of each.
     """
-    different = len(set(values))
-    for digits in range(3, 7):
-        texts = tuple(f"{value:{sign}.{digits}f}" for value in values)
-        if len(set(texts)) == different:
-            break
-    return texts
+    different, digits = len(set(values)), 3
+    while digits < 6 and len({f"{value:.{digits}f}" for value in values}) < different:
+        digits += 1
+    return tuple(f"{value:{sign}.{digits}f}" for value in values)

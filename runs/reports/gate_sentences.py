@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...judges.metrics.catalog import sign_of
 from ...optimize import BY_GATE
+from ...optimize.chance import in_words
 from ...optimize.events import (
     ChancesReckoned,
     DecisionRecord,
@@ -61,20 +62,18 @@ def describe_chance(chances: ChancesReckoned | None) -> list[str]:
     best = chances.candidates[chances.chosen]
     target = chances.metric
     what = best["version"] if best["rule"] is None else f"{best['version']} at threshold {best['rule']['threshold']:g}"
-    parts = [f"{best['target']:.0%} for the gain of {target}"]
-    parts += [f"{chance:.0%} for {name}" for name, chance in best["guards"].items()]
+    parts = [f"{in_words(best['target'])} for the gain of {target}"]
+    parts += [f"{in_words(chance)} for {name}" for name, chance in best["guards"].items()]
     lines = [
-        f"chance of acceptance {chances.accepted:.0%} ({', '.join(parts)} alone): {what}, the largest of "
-        f"{len(chances.candidates)}, on a holdout of {count(chances.holdout_rows)} rows in "
-        f"{count(chances.holdout_groups)} groups at alpha {number(chances.alpha, 4)}"
+        f"chance of acceptance: {in_words(chances.accepted)} ({', '.join(parts)} alone), of {what} on a holdout of "
+        f"{count(chances.holdout_rows)} rows in {count(chances.holdout_groups)} groups"
     ]
-    rows = f"{count(chances.rows)} open rows that no brief has quoted"
+    rows = f"{count(chances.rows)} open rows that the optimizer model was not shown"
     if chances.training_rows:
         rows += f", {count(chances.training_rows)} of them training rows"
-    lines.append(
-        f"on {rows}, {target} changed by {signed(best['measured'][target])}; {signed(best['expected'][target])} "
-        f"± {number(best['error'][target])} is believed of it, as the best of {count(chances.tried)} that were tried"
-    )
+    promise = f"{signed(best['expected'][target])} ± {number(best['error'][target])}"
+    luck = f"without the luck of the best of {count(chances.tried)}, " if chances.tried > 1 else ""
+    lines.append(f"on {rows}, {target} changed by {signed(best['measured'][target])}; {luck}it promises {promise}")
     if chances.flattery is not None:
         lines.append(f"choosing among the finalists on these rows flatters by about {chances.flattery:z.1f} points")
     return lines + list(chances.notes)

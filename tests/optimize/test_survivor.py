@@ -1,5 +1,6 @@
 """What goes to the gate: the largest chance, another threshold among what competes; and when nothing does."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from judgewright.judges.simulated import Simulated
 from judgewright.optimize import (
     Archive,
     Candidate,
+    Chance,
     Changes,
     Goal,
     HumanEdit,
@@ -37,6 +39,9 @@ from judgewright.optimize import (
     read_objective,
     split_rows,
 )
+from judgewright.optimize.chance import in_words
+from judgewright.optimize.changes import MetricByGroup
+from judgewright.optimize.not_sent import NotSent
 from judgewright.optimize.survivor import choose_finalist, measure_flattery
 from judgewright.runs.demo import write_demo_rows
 
@@ -86,10 +91,51 @@ def test_what_has_hardly_a_chance_is_not_sent_and_spends_no_look(data: Dataset) 
     assert outcome.decision is None
     assert outcome.after is not None
     assert (events["decision"]["outcome"], events["decision"]["accepted"]) == ("not sent", False)
-    assert "no look was spent" in events["decision"]["reason"]
+    reason = events["decision"]["reason"]
+    assert "no look was spent" in reason
+    assert "What these rows can show: on " in reason
+    assert f"What {outcome.after.version} promises: precision " in reason
+    assert reason.endswith("look all the same: --look-anyway")
+    assert "%" not in reason
     assert not events["chance"]["sent"]
     assert ledger.history().records == []
     assert not events["everything"]["includes_sealed_rows"]
+
+
+def test_what_is_not_sent_is_told_with_the_labels_and_the_guard_that_would_do() -> None:
+    """The same promise on more groups, or under a looser guard; without either another prompt is asked for."""
+    metric = MetricByGroup(
+        name="precision",
+        gain=np.tile([0.2, -0.05], 30),
+        rows=np.full(60, 2.0),
+        moved=np.ones(60, bool),
+        old_rows=np.ones(60),
+        new_rows=np.ones(60),
+        sizes=np.full(60, 2.0),
+    )
+    lost = replace(metric, name="recall", gain=np.tile([-0.1, 0.0], 30))
+    changes = Changes(metrics=(metric, lost), in_slice=None, floors=(), rows=120)
+    figures = {"precision": 0.04, "recall": -0.03}
+    chance = Chance(accepted=0.01, target=0.3, guards={"recall": 0.1}, measured=figures, expected=figures,
+                    error={"precision": 0.02, "recall": 0.01}, rows=120)  # fmt: skip
+
+    def explained(retry: Callable[[Objective, int], float]) -> str:
+        return NotSent(version="abc", chance=chance, objective=GUARDED, changes=changes, alpha=0.03, rows=90,
+                       groups=45, labelled=300, retry=retry).explain()  # fmt: skip
+
+    more = explained(lambda aim, groups: 0.6 if groups >= 3 * 45 else 0.1)
+    assert "What abc promises: precision +0.040 ± 0.020, recall -0.030 (a loss under 0.05 is allowed)." in more
+    assert "(1) label about 600 more rows: judgewright label --rows FILE --next 600; (2) look all" in more
+    looser = explained(lambda aim, groups: 0.6 if aim.guards[0].margin >= 0.1 else 0.1)
+    assert "(1) loosen a guard, if you can: --guard recall=0.1; (2) look all" in looser
+    both = explained(lambda aim, groups: 0.6 if aim.guards[0].margin >= 0.1 and groups > 45 else 0.1)
+    assert "(1) label about 300 more rows and loosen a guard, if you can: --guard recall=0.1; (2) look all" in both
+    assert "(1) find a prompt that promises more" in explained(lambda aim, groups: 0.1)
+
+
+@pytest.mark.parametrize(("chance", "word"), [(0.0, "unlikely"), (0.19, "unlikely"), (0.2, "maybe"), (0.6, "likely")])
+def test_a_chance_is_said_in_one_of_three_words(chance: float, word: str) -> None:
+    assert in_words(chance) == word
 
 
 def test_it_is_sent_all_the_same_where_that_was_asked_for(data: Dataset) -> None:
