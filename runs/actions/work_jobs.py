@@ -112,7 +112,7 @@ def _work(queue: JobQueue, job: Job, command: Callable[[list[str]], None]) -> bo
     ):
         watch.start()
         try:
-            command(list(_arguments(queue, job)))
+            command(list(command_of_job(job)))
             code = 0
         except SystemExit as left:
             code = left.code if isinstance(left.code, int) else int(left.code is not None)
@@ -152,8 +152,8 @@ def _watch(queue: JobQueue, job: Job, ended: threading.Event) -> None:
                 return
 
 
-def _arguments(queue: JobQueue, job: Job) -> tuple[str, ...]:
-    """Return the job's command; of an optimization that has begun, the one that goes on with it."""
+def command_of_job(job: Job) -> tuple[str, ...]:
+    """Return what a job runs; of an optimization that has begun, the one that goes on with it."""
     if job.run_id is None or job.arguments[0] != "optimize":
         return job.arguments
     flags: list[str] = []

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
+from ...judges.errors import InputError
 from ..config.environment import read_environment
-from ..store.jobs import JobQueue, Wish
+from ..store.jobs import Job, JobQueue, Wish
 from ..terminal import inline, say, say_json, say_table
 from .help import Group
 from .options import json_option, reads_workspace
@@ -30,17 +33,21 @@ def jobs() -> None:
 @json_option
 def list_(workspace: Workspace, as_json: bool) -> None:
     """List the jobs of this workspace, in the order in which they are worked."""
-    listed = _queue(workspace).list()
+    queue = _queue(workspace)
+    listed = queue.list()
     if as_json:
-        say_json({"jobs": [asdict(job) for job in listed]})
+        say_json({"jobs": [{**asdict(job), "yours": queue.is_ours(job)} for job in listed]})
     elif not listed:
         say("no jobs here yet; the page makes them: judgewright review")
     else:
-        say_table(
-            ("job", "state", "run", "what", "end"),
-            [(job.job_id, job.state, job.run_id or "", inline(job.title), inline(job.message)) for job in listed],
-            left=5,
-        )
+        lines = [
+            (job.job_id, _state(queue, job), job.run_id or "", inline(job.title), inline(job.message)) for job in listed
+        ]
+        say_table(("job", "state", "run", "what", "end"), lines, left=5)
+
+
+def _state(queue: JobQueue, job: Job) -> str:
+    return job.state if job.state == "done" or queue.is_ours(job) else f"{job.state}, not yours"
 
 
 @jobs.command(epilog="Example:  judgewright jobs work")
@@ -87,11 +94,26 @@ def stop(job: str, workspace: Workspace, as_json: bool) -> None:
 
 @jobs.command(epilog="Example:  judgewright jobs resume 3f2a")
 @click.argument("job")
+@click.option("--yes", is_flag=True, help="Also a job that somebody else put into the workspace; read it first.")
 @reads_workspace
 @json_option
-def resume(job: str, workspace: Workspace, as_json: bool) -> None:
-    """Put a job that was paused, stopped or failed into the queue again."""
-    queued = _queue(workspace).resume(job)
+def resume(job: str, yes: bool, workspace: Workspace, as_json: bool) -> None:
+    """Put a job that was paused, stopped or failed into the queue again.
+
+    One that somebody else put into the workspace, or has changed there, is shown whole and asked about.
+    """
+    from ..actions.work_jobs import command_of_job
+
+    queue = _queue(workspace)
+    wanted = queue.get(job)
+    if not yes and not queue.is_ours(wanted):
+        command = inline(shlex.join(("judgewright", *command_of_job(wanted))))
+        question = f"job {wanted.job_id} is not yours: somebody else put it into this workspace, or changed it there"
+        if as_json or not sys.stdin.isatty():
+            raise InputError(f"{question}. It would run: {command}", hint="read it; with --yes it is run as yours")
+        say(f"{question}. It would run, with your keys:\n\n  {command}\n")
+        click.confirm("Run it?", abort=True)
+    queued = queue.resume(wanted.job_id)
     if as_json:
         say_json(asdict(queued))
     else:

@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from ...judges import InputError, JudgewrightError
 from ...judges.prompt import NAME
-from ..actions.work_jobs import result_of
+from ..actions.work_jobs import command_of_job, result_of
 from ..config.environment import SIMULATED
 from ..exports import TARGETS
 from ..reports.numbers import count, price
@@ -92,7 +92,7 @@ def _view(state: AppState, job: Job) -> dict[str, object]:
         "judge": name,
         "version": version,
         "simulated": _simulated(state, job),
-        "command": shlex.join(("judgewright", *job.arguments)),
+        "command": shlex.join(("judgewright", *command_of_job(job))),
     }
 
 

@@ -2,7 +2,7 @@
 
 A line is written in one short transaction (`job_lines`), so that two pages, a terminal and a worker can write at once.
 A workspace may come from somebody else: a job is worked only if it bears the mark of a key that this user's own folder
-holds.
+holds, over its command, its state and its run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from ...judges import InputError, WorkspaceError
 from ..config.place import Place
@@ -130,9 +130,8 @@ class JobQueue:
             InputError: The user has no folder for the key.
             WorkspaceError: The queue cannot be written.
         """
-        content = json.dumps(list(arguments))
-        mark = self._mark(content, self._key(make=True))
-        job_id = secrets.token_hex(4)
+        content, job_id = json.dumps(list(arguments)), secrets.token_hex(4)
+        mark = self._mark((job_id, title, about, content, "queued", None), self._key(make=True))
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with self._lines.open() as connection:
             same = connection.execute(
@@ -154,9 +153,9 @@ class JobQueue:
             )
 
     def is_ours(self, job: Job) -> bool:
-        """Whether this user put the job here, and not whoever the workspace came from."""
+        """Whether this user put the job here and it stands as this user left it; the workspace may come from others."""
         key = self._key(make=False)
-        return key is not None and hmac.compare_digest(job.mark, self._mark(json.dumps(list(job.arguments)), key))
+        return key is not None and hmac.compare_digest(job.mark, self._mark(_signed(job), key))
 
     def waiting(self) -> bool:
         """Whether a job is to be worked: one that is queued, or one whose worker was killed."""
@@ -169,28 +168,27 @@ class JobQueue:
             InputError: There is no such job, or it has ended.
         """
         job = self.get(job_id)
-        held = "paused" if wish == "pause" else "stopped"
-        with self._lines.open() as connection:
-            connection.execute(
-                "UPDATE job SET state = ?, ended = ? WHERE job_id = ? AND state IN ('queued', 'paused')",
-                (held, now() if wish == "stop" else None, job.job_id),
-            )
+        if job.state in ("queued", "paused"):
+            held: JobState = "paused" if wish == "pause" else "stopped"
+            self._change(job, state=held, ended=now() if wish == "stop" else None)
+        with self._lines.open() as connection:  # its worker may have taken it meanwhile
             connection.execute("UPDATE job SET wish = ? WHERE job_id = ? AND state = 'running'", (wish, job.job_id))
         if not job.open:
             raise InputError(f"job {job.job_id} has ended: {job.message or job.state}")
         return self.get(job.job_id)
 
     def resume(self, job_id: str) -> Job:
-        """Put a job that was paused, stopped or failed at the end of the queue again.
+        """Put a job that was paused, stopped or failed at the end of the queue again; it is this user's from then on.
 
         Raises:
             InputError: There is no such job, or it waits, works or is done.
         """
         job = self.get(job_id)
-        mark = self._mark(json.dumps(list(job.arguments)), self._key(make=True))
-        with self._lines.open() as connection:
-            changed = connection.execute(_RESUME, (mark, job.job_id)).rowcount
-        if not changed and (job.state != "queued" or self.is_ours(job)):
+        self._key(make=True)
+        waits = job.state in ("paused", "stopped", "failed") or (job.state == "queued" and not self.is_ours(job))
+        last = max(one.seq for one in self.list())
+        again = {"wish": "", "starts": 0, "ended": None, "exit_code": None, "message": "", "seq": last + 1}
+        if not waits or not self._change(job, state="queued", sign=True, **again):
             raise InputError(f"job {job.job_id} is {job.state}; there is nothing to resume")
         return self.get(job.job_id)
 
@@ -218,8 +216,7 @@ class JobQueue:
     def put_back(self, job: Job) -> None:
         """Queue a job again that was cut off, unless a person wanted it to end or it was cut off too often."""
         if not job.wish and job.starts < MAX_STARTS:
-            with self._lines.open() as connection:
-                connection.execute("UPDATE job SET state = 'queued' WHERE job_id = ?", (job.job_id,))
+            self._change(self.get(job.job_id), state="queued")
             return
         message = "its worker was killed" if job.wish else f"its worker was killed {job.starts} times"
         state: JobState = "paused" if job.wish == "pause" else "stopped" if job.wish == "stop" else "failed"
@@ -229,22 +226,35 @@ class JobQueue:
         """Start the next job, for the worker that holds the lock; None where nothing waits."""
         for job in self.list():
             if job.state == "queued" and self.is_ours(job):
-                with self._lines.open() as connection:
-                    taken = connection.execute(_TAKE, (os.getpid(), now(), job.job_id)).rowcount
-                if taken:  # it may have been paused meanwhile
+                begun = {"pid": os.getpid(), "started": now(), "starts": job.starts + 1}
+                if self._change(job, state="running", **begun):  # it may have been paused meanwhile
                     return self.get(job.job_id)
         return None
 
     def found_run(self, job_id: str, run_id: str) -> None:
         """Take note of the run that a job works on."""
-        with self._lines.open() as connection:
-            connection.execute("UPDATE job SET run_id = ? WHERE job_id = ?", (run_id, job_id))
+        self._change(self.get(job_id), run_id=run_id)
 
     def end(self, job_id: str, *, state: JobState, exit_code: int | None, run_id: str | None, message: str) -> None:
         """Write down how a job at work ended."""
-        ended = None if state == "paused" else now()
+        ended = {"wish": "", "exit_code": exit_code, "message": message, "ended": None if state == "paused" else now()}
+        self._change(self.get(job_id), state=state, run_id=run_id, **ended)
+
+    def _change(self, job: Job, *, sign: bool = False, **values: Any) -> bool:  # Any: as the columns have it
+        """Write another state of a job, unless somebody else has changed it since it was read.
+
+        Args:
+            job: As it was read.
+            sign: Whether it is this user's from now on; one that already is stays so.
+            values: By column.
+        """
+        key = self._key(make=False)
+        if sign or self.is_ours(job):
+            values["mark"] = self._mark(_signed(replace(job, **values)), key)
+        sets = ", ".join(f"{name} = ?" for name in values)
+        sql = f"UPDATE job SET {sets} WHERE job_id = ? AND mark = ? AND state = ?"  # noqa: S608 - our own names
         with self._lines.open() as connection:
-            connection.execute(_END, (state, exit_code, run_id, message, ended, job_id))
+            return connection.execute(sql, (*values.values(), job.job_id, job.mark, job.state)).rowcount == 1
 
     def output(self, job: Job) -> Path:
         """Return the file of what a job printed."""
@@ -254,12 +264,12 @@ class JobQueue:
         """Return the file of what a job printed on stderr."""
         return self.folder / f"{job.job_id}.err"
 
-    def _mark(self, content: str, key: bytes | None) -> str:
+    def _mark(self, signed: tuple[str | None, ...], key: bytes | None) -> str:
         if key is None:
             raise InputError("jobs need a file for their key", hint="set HOME, or JUDGEWRIGHT_MODELS to a whole path")
         # What another machine has put there is that machine's to work: the rows and the output are in its folder.
         server = [str(self.place), socket.gethostname()] if self.place.address else []
-        about = json.dumps([*server, str(self.root), content]).encode()
+        about = json.dumps([*server, str(self.root), *signed]).encode()
         return hmac.new(key, about, hashlib.sha256).hexdigest()
 
     def _key(self, *, make: bool) -> bytes | None:
@@ -291,15 +301,11 @@ INSERT INTO job ({_COLUMNS})
 VALUES ((SELECT coalesce(max(seq), 0) + 1 FROM job), {", ".join("?" * len(_NAMES[1:]))})
 ON CONFLICT (job_id) DO NOTHING
 """  # noqa: S608 - our own names
-_RESUME = """
-UPDATE job SET state = 'queued', wish = '', starts = 0, mark = ?, ended = NULL, exit_code = NULL, message = '',
-    seq = (SELECT max(seq) + 1 FROM job)
-WHERE job_id = ? AND state IN ('paused', 'stopped', 'failed')
-"""
-_TAKE = """
-UPDATE job SET state = 'running', pid = ?, started = ?, starts = starts + 1 WHERE job_id = ? AND state = 'queued'
-"""
-_END = "UPDATE job SET state = ?, wish = '', exit_code = ?, run_id = ?, message = ?, ended = ? WHERE job_id = ?"
+
+
+def _signed(job: Job) -> tuple[str | None, ...]:
+    """Return what a job's mark stands for: what it does, and where it stands."""
+    return job.job_id, job.title, job.about, json.dumps(list(job.arguments)), job.state, job.run_id
 
 
 def _value(job: Job, name: str) -> object:

@@ -226,3 +226,54 @@ def test_a_job_that_is_killed_again_and_again_is_given_up(queue: JobQueue) -> No
     assert queue.take() is None
     assert queue.get(job.job_id).state == "failed"
     assert "killed 4 times" in queue.get(job.job_id).message
+
+
+def edit(queue: JobQueue, job: Job, **values: object) -> None:
+    """Change a line in the file, as whoever can write to the workspace could."""
+    with sqlite3.connect(queue.root / ".judgewright" / "jobs.db") as connection:
+        for name, value in values.items():
+            connection.execute(f"UPDATE job SET {name} = ? WHERE job_id = ?", (value, job.job_id))
+
+
+@pytest.mark.parametrize("values", [{"state": "queued"}, {"state": "queued", "starts": 0}, {"state": "running"}])
+def test_a_job_that_is_done_is_not_worked_again_where_somebody_edits_its_state(
+    queue: JobQueue, values: dict[str, object]
+) -> None:
+    """The mark stands for its state too."""
+    job = queue.add("write", written(queue))
+    work(queue).wait(SECONDS)
+    done = queue.get(job.job_id)
+    assert (done.state, queue.is_ours(done)) == ("done", True)
+    edit(queue, job, **values)
+    assert not queue.is_ours(queue.get(job.job_id))
+    assert not queue.waiting()
+    assert (queue.take(), queue.cut_off()) == (None, ())
+
+
+def test_a_job_with_another_run_is_not_ours(queue: JobQueue) -> None:
+    """It would go on with a run that somebody else chose."""
+    job = queue.add("optimize", optimization(queue, model="simulated"))
+    queue.wish(job.job_id, "pause")
+    edit(queue, job, run_id="20260101-000000-abcdef")
+    assert not queue.is_ours(queue.get(job.job_id))
+
+
+def test_a_strangers_job_is_shown_whole_before_it_is_resumed(
+    queue: JobQueue, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its title may say anything; without a terminal nobody is asked, and the command is in the error."""
+    queue.wish(queue.add("write", written(queue)).job_id, "stop")
+    forged(queue, '["export", "groundedness", "--out=/tmp/there", "--model=m@http://192.0.2.1/v1"]', "")
+    here = ("--workspace", str(queue.root))
+    main(["jobs", "list", *here])
+    assert "queued, not yours" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as left:
+        main(["jobs", "resume", "f0f0", *here])
+    assert left.value.code == 2
+    told = capsys.readouterr().err
+    assert "judgewright export groundedness --out=/tmp/there --model=m@http://192.0.2.1/v1" in told
+    assert not queue.waiting()
+    queue.wish("f0f0f0f0", "stop")
+    assert not queue.is_ours(queue.get("f0f0f0f0")), "who stops it does not sign it"
+    main(["jobs", "resume", "f0f0", "--yes", *here])
+    assert queue.waiting()
