@@ -169,7 +169,7 @@ class Step:
             training=self.state.train.dataset.rows,
         )
         if violations:
-            entry.end("refused", violations=violations)
+            entry.end("breaks a rule", violations=violations)
         elif prompt.version in versions:
             entry.end("tried before")
         else:
