@@ -45,7 +45,9 @@ def project(target: Change, guards: Sequence[GuardResult], alpha: float) -> Proj
     needs = [_rows_for_groups(target)]
     if target.p > alpha:
         rows = rows_needed(target, alpha)
-        if rows is None or target.gain <= 0 or rows > MOST_TIMES * target.n:
+        if target.gain <= 0:
+            return Projection(reason=f"{UNKNOWN}: no gain was measured")
+        if rows is None or rows > MOST_TIMES * target.n:
             return Projection(reason=f"{UNKNOWN}: the measured gain is small beside its error")
         needs.append(rows)
     for guard in guards:

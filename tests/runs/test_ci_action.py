@@ -132,6 +132,7 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Runner:
     git(source, "push", "-q", "origin", "main")
     write_branch(source, "green", replace(PROMPT, criteria=GREEN))
     write_branch(source, "red", replace(PROMPT, criteria=RED))
+    write_branch(source, "new", replace(PROMPT, criteria=f"{GREEN} Be strict."))
     inputs = {"prompt": "judge.yaml", "holdout": "holdout.jsonl", "base": "origin/main"}
     return Runner(home=place / "machine", origin=place / "origin.git", inputs=inputs)
 
@@ -154,7 +155,7 @@ def assert_the_hook_says_the_same(kept: Runner) -> None:
     assert (hook["stages"], hook["entry"]) == (["pre-push", "manual"], "judgewright gate")
     rest = ["./judge.yaml", "holdout.jsonl", *kept.inputs["arguments"].split("\n")]
     for base, code, said in (
-        ("git:origin/main:judge.yaml", 1, "REFUSED"),
+        ("git:origin/main:judge.yaml", 1, "UNDECIDED"),
         ("git:nowhere:judge.yaml", 2, "git has no 'judge.yaml' at 'nowhere'"),
     ):
         command = [str(kept.origin.parent / "bin" / "judgewright"), "gate", base, *rest]
@@ -172,7 +173,7 @@ def test_green_and_red_from_kept_replies(kept: Runner) -> None:
     (suite,) = ElementTree.parse(kept.temp / "junit.xml").iter("testsuite")
     assert (suite.get("tests"), suite.get("failures")) == ("2", "0")
     assert kept.action("red") == 1, kept.said
-    assert kept.outputs["decision"] == "refused"
+    assert kept.outputs["decision"] == "undecided"  # a fall that may be chance
     (suite,) = ElementTree.parse(kept.temp / "junit.xml").iter("testsuite")
     assert suite.get("failures") == "1"
     assert "look 2 at this holdout" in kept.comment  # counted across machines
@@ -182,6 +183,14 @@ def test_green_and_red_from_kept_replies(kept: Runner) -> None:
     assert len(texts) > 200
     assert [text for text in texts if len(text) > 3 and text in published] == []  # no row is published
     assert_the_hook_says_the_same(kept)
+
+
+def test_an_endpoint_that_fails_is_failed_and_a_wrong_setting_is_no_decision(kept: Runner) -> None:
+    """Exit code 3 is *failed*, as for a run; with 2 nothing was decided about."""
+    assert kept.action("new") == 3, kept.said
+    assert kept.outputs["decision"] == "failed"
+    assert kept.action("new", arguments="--target\nsharpness") == 2, kept.said
+    assert kept.outputs["decision"] == "not made"
 
 
 def test_a_fork_and_replies_that_a_change_brings_are_not_trusted(kept: Runner) -> None:
