@@ -75,10 +75,18 @@ def test_each_proposer_runs_from_the_command_line_and_resumes_for_nothing(
 
 
 def test_unguided_has_no_slice_and_a_plain_loss(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The switch for the published claim."""
-    optimize("--unguided")
+    """The switch for the published claim; the run is called so in the first line of each of its reports."""
+    optimize("--unguided", "--steps", "1")
     body = json.loads(capsys.readouterr().out)
-    assert (body["slice"], body["loss"]) == ("all rows", "1 - correct")
+    assert (body["slice"], body["guided"], body["loss"]) == ("all rows", False, "1 - correct")
+    run("runs", "show", body["run"])
+    assert capsys.readouterr().out.splitlines()[0].startswith(f"Run {body['run']}: optimize, done, unguided, started")
+    run("runs", "export", body["run"], "--out", "shared")
+    assert "unguided" in Path("shared/run.md").read_text().splitlines()[0]
+    assert f"Run {body['run']}, unguided" in Path("shared/run.html").read_text()
+    capsys.readouterr()
+    optimize("--slice", "channel = pdf", "--steps", "0")
+    assert json.loads(capsys.readouterr().out)["guided"] is True
 
 
 @pytest.mark.parametrize(

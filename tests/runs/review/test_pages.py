@@ -182,6 +182,17 @@ def test_other_kinds_of_runs_have_a_plain_page(own: Made) -> None:
             assert len([tag for tag, _ in Elements(text).found if tag == "script"]) == 1
 
 
+@pytest.mark.parametrize("name", ["all rows", "channel = pdf"])
+def test_a_run_without_a_slice_is_called_unguided_at_the_top(own: Made, name: str) -> None:
+    """Beside its state, on every page of the run; a run that reads a slice is not."""
+    with Workspace(own.root) as place:
+        config = next(info.config for info in list_runs(place.database) if info.kind == "optimize")
+        run = create_run(place.database, "optimize", dict(config))
+        RunJournal(place.database, run).append("slice", {"name": name, "why": "so", "found": []})
+    with visit(own.root) as page:
+        assert ('<span class="tag unguided">' in page.get(f"/runs/{run}").text) == (name == "all rows")
+
+
 def test_an_empty_folder_is_shown_and_left_empty(tmp_path: Path) -> None:
     """A page that reads makes nothing."""
     with visit(tmp_path) as page:
