@@ -184,7 +184,7 @@ def infer_label_scale(labels: Iterable[float], judge_scale: OutputScale) -> Outp
     outside = sorted(v for v in values if not judge_scale.contains(v))[:5]
     raise InputError(
         f"labels {outside!r} are outside the judge's scale ({judge_scale.describe()})",
-        hint="give the scale of the labels with --label-scale, for example 1..5",
+        hint=f"give the scale of the labels: --label-scale {math.floor(min(values))}..{math.ceil(max(values))}",
     )
 
 

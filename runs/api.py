@@ -36,6 +36,7 @@ def load_rows(
     group: str | None = None,
     columns: Mapping[str, str] | None = None,
     label_scale: str | None = None,
+    label_map: Mapping[str, float | None] | None = None,
     limit: int | None = None,
     skip_incomplete: bool = False,
     audited: str | Path | None = None,
@@ -50,6 +51,7 @@ def load_rows(
         columns: A judge's input to the column that holds it, where the two differ in name.
         label_scale: `binary`, `probability`, `low-probability` or `LOW..HIGH@THRESHOLD`; read from the labels unless
             given.
+        label_map: What words of the label stand for, such as `{"factual": 1, "hallucinated": 0}`; None for no label.
         limit: How many rows to take at most.
         skip_incomplete: Whether to leave out rows that lack an input instead of refusing all.
         audited: A file with marks of an audit, or with ids and labels: the labels that it corrects count.
@@ -58,7 +60,7 @@ def load_rows(
         DataError: The rows cannot be read; up to ten problems are named by their rows.
     """
     from ..judges import parse_label_scale
-    from ..judges.files import Problems, read_records, rows_in_memory, unit_of
+    from ..judges.files import Problems, read_records, rows_in_memory, unit_of, write_grade_map
 
     source = Path(data) if isinstance(data, str | Path) else rows_in_memory(data)
     problems = Problems(source, unit_of(source))
@@ -73,6 +75,8 @@ def load_rows(
     if label_scale is not None:
         parse_label_scale(label_scale)
     reading["label_scale"] = label_scale
+    if label_map:
+        reading["label_map"] = write_grade_map(label_map)
     if audited is not None:
         reading["audited"] = str(Path(audited).resolve())
     return Rows(source=source, columns_found=tuple(columns_found), count=count, reading=reading)

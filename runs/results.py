@@ -71,11 +71,9 @@ class Rows(Printed):
         Raises:
             DataError: A row lacks an input of the judge, or a label cannot be read; up to ten problems are named.
         """
-        from ..judges import load_dataset, parse_label_scale
+        from ..judges.files import load_as_said
 
-        scale = self.reading["label_scale"]
-        reading = {**self.reading, "label_scale": None if scale is None else parse_label_scale(scale)}
-        return load_dataset(self.source, inputs=prompt.inputs, scale=prompt.scale, **reading)
+        return load_as_said(self.source, self.reading, inputs=prompt.inputs, scale=prompt.scale)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

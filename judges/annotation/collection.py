@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import InputError
-from ..files import Problems, Roles, read_records, read_table, unit_of, words_of
+from ..files import Problems, Roles, mapped_words, read_records, read_table, unit_of, words_of
 from ..prompt import JudgePrompt
 from ..scale import OutputScale, infer_label_scale, parse_label_scale
 from .annotate import Item
@@ -32,6 +32,7 @@ class CollectionFiles:
     document_id: str | None = None
     label: str = "label"
     label_scale: str | None = None
+    label_map: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +171,7 @@ def _read_labels(
         label=sources.label,
         aside=(query, document),
         needed={query: "--query-id COLUMN", document: "--document-id COLUMN", sources.label: "--label COLUMN"},
-        words=words_of(stated or scale),
+        words=mapped_words(sources.label_map, words_of(stated or scale)),
         low_is_good=stated is not None and stated.low_is_good,
     )
     table = read_table(path, roles)

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError, InputError
-from ..files.columns import WORDS, near_names, read_grade
+from ..files.columns import near_names
+from ..files.label_words import map_hint, read_grade
 from ..files.problems import Problems, shorten
-from ..files.records import kind_of, read_records
+from ..files.records import Cell, kind_of, read_records
+from ..files.verdict_scale import words_for
 from .release import as_number, read_document, read_objects
 from .source import Flat, ReadOptions
 
@@ -100,7 +102,7 @@ def rows_of(path: Path, items: Iterable[Item], options: ReadOptions, notes: list
     Args:
         path: The file, for messages.
         items: What was read.
-        options: `columns` maps our names to the tool's, `label` and `reason` to its questions; `label_values` gives
+        options: `columns` maps our names to the tool's, `label` and `reason` to its questions; `label_map` gives
             words their grade.
         notes: Told how many items have no answer, or several that differ.
 
@@ -113,11 +115,12 @@ def rows_of(path: Path, items: Iterable[Item], options: ReadOptions, notes: list
     question = _question(path, every, options)
     columns = {ours: name for ours, name in options.columns.items() if ours not in (LABEL, REASON)}
     _require_columns(path, every, columns)
-    words = {**WORDS, **options.label_values}
+    words, given = words_for(options.label_map), list[Cell]()
     unanswered = differing = 0
     for item in every:
         grades: list[float] = []
         answers = [answer for answer in item.answers.get(question, ()) if answer.value is not None]
+        given += [_word(answer.value) for answer in answers]
         for answer in answers:
             try:
                 grade = read_grade(_word(answer.value), words)
@@ -129,7 +132,7 @@ def rows_of(path: Path, items: Iterable[Item], options: ReadOptions, notes: list
         unanswered += not grades
         differing += len(set(grades)) > 1
         yield _row(item, columns, answers, grades, _reason(item, options))
-    problems.check(hint="name what a word means with --label-value WORD=GRADE")
+    problems.check(hint=map_hint(given, words))
     if unanswered:
         notes.append(f"{unanswered:,} of {len(every):,} items have no answer of a person to {question!r}")
     if differing:

@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ..errors import DataError, InputError
-from ..files.columns import WORDS, near_names, read_grade
+from ..files.columns import near_names
+from ..files.label_words import map_hint, read_grade
 from ..files.problems import Problems
-from ..files.records import Record, name_of, read_records, unit_of
+from ..files.records import Cell, Record, name_of, read_records, unit_of
+from ..files.verdict_scale import words_for
 from .release import as_number, table_files
 from .source import Flat, ReadOptions, Source
 
@@ -18,8 +20,8 @@ def read_generic(path: Path, options: ReadOptions, notes: list[str]) -> Iterator
 
     Args:
         path: A file, or a folder of them.
-        options: `columns` maps our names to the file's; `label_values` gives words of the label
-            their grade, beside yes, no, true and false.
+        options: `columns` maps our names to the file's; `label_map` says what words of the label
+            stand for, beside those that are clear by themselves.
         notes: Told where ids were made from the file's name and the line.
 
     Raises:
@@ -32,10 +34,11 @@ def read_generic(path: Path, options: ReadOptions, notes: list[str]) -> Iterator
             "the source 'generic' needs to know which column is what",
             hint="--map query=question --map passage=text --map label=rating; id and group_id may be mapped as well",
         )
-    words = {**WORDS, **options.label_values}
+    words = words_for(options.label_map)
     for file in table_files(path):
         problems = Problems(file, unit_of(file))
         numbered = False
+        labels: list[Cell] = []
         for number, record in enumerate(read_records(file, problems)):
             if number == 0:
                 for ours, column in mapping.items():
@@ -46,12 +49,14 @@ def read_generic(path: Path, options: ReadOptions, notes: list[str]) -> Iterator
                         hint = f"did you mean --map {ours}={near[0]}?"
                     listed = ", ".join(map(repr, list(record.fields)[:30]))
                     raise DataError(f"{file}: the column {column!r} is missing; the columns are {listed}", hint=hint)
+            if "label" in mapping:
+                labels.append(record.fields.get(mapping["label"]))
             row = _row(record, mapping, words, problems)
             if row.get("id") in (None, ""):
                 row["id"] = f"{name_of(file)}-{record.at}"
                 numbered = True
             yield row
-        problems.check(hint="name what a word means with --label-value WORD=GRADE")
+        problems.check(hint=map_hint(labels, words))
         if numbered:
             notes.append(f"{file.name}: ids are the file's name and the {problems.unit}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..files.columns import WORDS, read_grade
+from ..files.label_words import WORDS, read_grade
 from ..files.problems import Problems
 from ..files.records import name_of, unit_of
 from .release import as_number, as_text, group_of, read_table_of, table_files

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..files.verdict_scale import GradeMap
 from ..rows import Scalar
 
 Flat = dict[str, Scalar]
@@ -22,7 +23,7 @@ class ReadOptions:
     """Decides what is drawn at random, such as negatives."""
     columns: Mapping[str, str] = field(default_factory=dict)
     """For `generic`: our name to the file's column."""
-    label_values: Mapping[str, float] = field(default_factory=dict)
+    label_map: GradeMap = field(default_factory=dict)
     """For `generic`: words of the label column, in lower case, and the grade each stands for."""
     queries: Path | None = None
     """For `trec_dl`: the file of queries, where it is not in the folder."""

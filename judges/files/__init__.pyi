@@ -1,11 +1,12 @@
 from .audited_labels import Finding, read_audit, with_audited_labels
 from .check import KINDS, DataReport, check_rows
 from .check_tokens import COUNTED, TokenSummary, count_row_tokens
-from .columns import WORDS, Draft, Roles, near_names, read_grade, read_table, words_of
+from .columns import Draft, Roles, near_names, read_table, words_of
 from .groups import NO_GROUP, as_grouped_before, by_longest_input, group_by_text
+from .label_words import WORDS, read_grade, write_grade_map
 from .problems import Problems
-from .raw_rows import RawRoles, RawRows, infer_raw_scale, judge_inputs, read_raw_rows
-from .reading import load_dataset
+from .raw_rows import RawRoles, RawRows, infer_raw_scale, judge_inputs, mapped_words, read_raw_rows
+from .reading import load_as_said, load_dataset
 from .records import Cell, kind_of, name_of, parquet_sizes, read_records, unit_of
 from .rows_in_memory import RowsInMemory, RowSource, rows_in_memory
 from .small_file import read_small, read_small_text
@@ -52,10 +53,12 @@ __all__ = [
     "infer_scale",
     "judge_inputs",
     "kind_of",
+    "load_as_said",
     "load_dataset",
     "load_judges",
     "load_text_answers",
     "load_verdicts",
+    "mapped_words",
     "name_of",
     "near_names",
     "parquet_sizes",
@@ -74,4 +77,5 @@ __all__ = [
     "with_audited_labels",
     "words_for",
     "words_of",
+    "write_grade_map",
 ]

@@ -16,7 +16,8 @@ from typing import cast, get_args
 from ..errors import DataError, InputError
 from ..rows import Dataset, LabelReview, Mark, Row
 from ..scale import OutputScale
-from .columns import as_text, read_grade, words_of
+from .columns import as_text, words_of
+from .label_words import read_grade
 from .problems import Problems, shorten
 from .records import Cell, Record, read_records, unit_of
 

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 
@@ -19,18 +19,16 @@ from ..reply_reading import turned
 from ..rows import SAMPLING_PROBABILITY
 from ..scale import OutputScale
 from .groups import NO_GROUP
+from .label_words import MISSING, NUMBER, WORDS, map_hint, read_grade, words_in, words_note
 from .problems import Problems, shorten
 from .records import Cell, Record, kind_of, read_records, unit_of
 from .rows_in_memory import RowSource
 
-WORDS: Mapping[str, float] = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
-"""What people write for 1 and 0."""
-
-_MISSING = frozenset({"", "nan", "null", "none", "na", "n/a", "inf", "+inf", "-inf", "infinity", "-infinity"})
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INTEGER = re.compile(r"-?(0|[1-9]\d{0,17})", re.ASCII)
 _PADDED = re.compile(r"[+-]?0\d")
 _MOST_COLUMNS_FILLED = 1000
+LOOKED_AT = 10_000
+"""Rows at the beginning of a file that show what a column holds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +100,8 @@ class Table:
     notes: list[str]
     left_out: int
     """Rows of the file that are not among the drafts, but for those beyond the limit."""
+    worded: frozenset[float] = frozenset()
+    """The grades of the scale whose words the labels are, such as 1 to 5 of `disagree`; empty for any others."""
 
 
 def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Table:
@@ -115,6 +115,11 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
     """
     unreadable, problems = Problems(path, unit_of(path)), Problems(path, unit_of(path))
     stream = read_records(path, unreadable)
+    head = list(itertools.islice(stream, LOOKED_AT if limit is None else min(limit, LOOKED_AT)))
+    stream = itertools.chain(head, stream)
+    cells = [record.fields.get(roles.label) for record in head]
+    given, roles = roles.words, replace(roles, words=words_in(cells, roles.words))
+    worded = frozenset(roles.words[word] for word in roles.words.keys() - given.keys())
     records = itertools.islice(stream, limit)
     first = next(records, None)
     if first is None:
@@ -144,7 +149,7 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
     if not roles.needed.keys() <= seen:
         unreadable.check(hint=list_hint(unreadable))
         refuse_missing(path, roles.needed, seen)
-    unreadable.check(problems, hint=list_hint(unreadable))
+    unreadable.check(problems, hint=list_hint(unreadable) or map_hint(cells, roles.words))
     # After the problems: filling and typing take time on a file that is refused anyway.
     _fill(drafts)
     if isinstance(path, Path) and kind_of(path) in (".csv", ".tsv"):
@@ -152,16 +157,17 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
     grades = {draft.label for draft in drafts if draft.label is not None} | _grades_of(stream, roles)
     if not drafts:
         raise DataError(f"{path}: no row has all of {', '.join(roles.inputs.values())}")
-    notes = []
-    if by_id is None:
-        notes.append(id_note(problems.unit))
+    notes = [] if by_id is not None else [id_note(problems.unit)]
+    if note := words_note(cells, roles.words, given):
+        notes.append(note)
     uneven = 0 if roles.drawn else sum(draft.probability < 1 for draft in drafts)
     if uneven:
         drafts = [draft for draft in drafts if draft.probability == 1]
         notes.append(uneven_note(path, uneven, len(drafts)))
     if skipped:
         notes.append(f"{skipped:,} rows lack one of {', '.join(roles.inputs.values())} and are left out, as asked")
-    return Table(path=path, drafts=drafts, group=group, grades=grades, notes=notes, left_out=skipped + uneven)
+    left_out = skipped + uneven
+    return Table(path=path, drafts=drafts, group=group, grades=grades, notes=notes, left_out=left_out, worded=worded)
 
 
 def id_note(unit: str) -> str:
@@ -210,31 +216,8 @@ def _read_number(value: Cell, roles: Roles) -> float | None:
     return fmean(grades) if grades else None
 
 
-def read_grade(value: Cell, words: Mapping[str, float]) -> float | None:
-    """Read a grade as people write it: a number, a boolean, `yes`, `no` or a label of the scale.
-
-    Args:
-        value: The cell; None, empty text, NaN and infinities are missing grades.
-        words: Labels and the grade each stands for, in lower case.
-
-    Raises:
-        ValueError: The value is none of these.
-    """
-    text = str(value).strip()
-    folded = text.casefold()
-    if value is not None and folded in words:
-        return words[folded]
-    if value is None or folded in _MISSING:
-        return None
-    if isinstance(value, bool) or not _NUMBER.fullmatch(text):
-        choices = ", ".join(repr(word) for word in itertools.islice(words, 10))
-        raise ValueError(f"{shorten(value)} is neither a number nor one of {choices}")
-    grade = float(text)
-    return grade if math.isfinite(grade) else None
-
-
 def words_of(scale: OutputScale) -> Mapping[str, float]:
-    """Return what may stand for a grade on a scale: its labels, and yes/no/true/false unless it is a choice."""
+    """Return what may stand for a grade on a scale: its labels, and words that are clear unless it is a choice."""
     labels = {label.strip().casefold(): float(i) for i, label in enumerate(scale.labels)}
     return labels if scale.kind == "choice" else {**WORDS, **labels}
 
@@ -278,9 +261,9 @@ def read_draft(record: Record, roles: Roles, by_id: str | None, group: str | Non
 def _read_probability(value: Cell, at: int, problems: Problems) -> float:
     """Read with which probability a row was drawn; 1 where nothing says so."""
     text = as_text(value)
-    if text is None or text.strip().casefold() in _MISSING:
+    if text is None or text.strip().casefold() in MISSING:
         return 1.0
-    if not _NUMBER.fullmatch(text.strip()) or not 0 < float(text) <= 1:
+    if not NUMBER.fullmatch(text.strip()) or not 0 < float(text) <= 1:
         problems.add(at, f"field {SAMPLING_PROBABILITY!r}: {shorten(text)} is no number above 0 and at most 1")
         return 1.0
     return float(text)
@@ -387,16 +370,16 @@ def _type_columns(drafts: list[Draft]) -> None:
 
 def type_of(cells: Sequence[str]) -> list[Cell]:
     """Return the cells of a CSV column with its numbers and booleans read."""
-    read, empty = _reader_for([cell for cell in cells if cell.strip().casefold() not in _MISSING])
+    read, empty = _reader_for([cell for cell in cells if cell.strip().casefold() not in MISSING])
     return [None if cell.strip().casefold() in empty else _scalar(read(cell)) for cell in cells]
 
 
 def _reader_for(cells: Sequence[str]) -> tuple[Callable[[str], Cell], frozenset[str]]:
     """Return how to read a column's cells, and which of them stand for nothing: in a text column only empty ones do."""
     if cells and all(_INTEGER.fullmatch(cell) for cell in cells):
-        return int, _MISSING
-    if cells and all(_NUMBER.fullmatch(cell) and not _PADDED.match(cell) for cell in cells):
-        return float, _MISSING
+        return int, MISSING
+    if cells and all(NUMBER.fullmatch(cell) and not _PADDED.match(cell) for cell in cells):
+        return float, MISSING
     if cells and {cell.casefold() for cell in cells} <= {"true", "false"}:
-        return lambda cell: cell.casefold() == "true", _MISSING
+        return lambda cell: cell.casefold() == "true", MISSING
     return str, frozenset({""})

@@ -9,12 +9,13 @@ from ..errors import DataError
 from ..registry import Registry
 from ..rows import Row
 from ..scale import BINARY, OutputScale
-from .columns import WORDS, Roles, Table, read_table
+from .columns import Roles, Table, read_table
 from .groups import guess_groups
+from .label_words import WORDS
 from .records import Cell
 from .rows_in_memory import RowSource
 from .verdict_columns import FILLED, WORDS_A_TEXT
-from .verdict_scale import infer_scale
+from .verdict_scale import infer_scale, parse_grade_map, words_for
 
 _LOOKED_AT = 10_000
 """Characters of a text whose words are counted."""
@@ -109,6 +110,11 @@ def read_raw_rows(
         rows.append(row)
     lines = tuple(draft.at for draft in table.drafts)
     return RawRows(rows=tuple(rows), lines=lines, group=table.group, guessed=guessed, notes=tuple(notes))
+
+
+def mapped_words(text: str | None, usual: Mapping[str, float] = WORDS) -> dict[str, float]:
+    """Return what may stand for a label, with what the text of `--label-map` says."""
+    return words_for(parse_grade_map(text, option="--label-map") if text else {}, usual)
 
 
 def judge_inputs(registry: Registry) -> dict[str, tuple[str, ...]]:

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ..errors import DataError, InputError
 from ..rows import Dataset, Row
-from ..scale import OutputScale, infer_label_scale
+from ..scale import OutputScale, infer_label_scale, parse_label_scale
 from .audited_labels import with_audited_labels
 from .columns import Draft, Roles, Table, read_table, words_of
 from .groups import group_note, guess_groups
 from .problems import Problems
 from .records import name_of, unit_of
 from .rows_in_memory import RowSource
+from .verdict_scale import GradeMap, infer_scale, map_note, parse_grade_map, words_for
 
 GROUP_COLUMNS = ("group_id", "group")
 """Columns that hold the group where none is named."""
 
 _NO_COLUMNS: Mapping[str, str] = {}
+_NO_MAP: GradeMap = {}
 _LONG_ROW = 1_000_000
 
 
@@ -32,6 +35,7 @@ def load_dataset(
     group: str | None = None,
     columns: Mapping[str, str] = _NO_COLUMNS,
     label_scale: OutputScale | None = None,
+    label_map: GradeMap = _NO_MAP,
     limit: int | None = None,
     require_labels: bool = True,
     skip_incomplete: bool = False,
@@ -50,6 +54,7 @@ def load_dataset(
             share an input are one group, see `groups`; `none` makes each row one of its own.
         columns: A judge's input to the column that holds it, where the two differ in name.
         label_scale: The scale of the labels; inferred from them where it is not given.
+        label_map: What cells of the label stand for, None for no label; others are read as they are.
         limit: How many rows to read at most.
         require_labels: Whether a file without a single label is an error.
         skip_incomplete: Whether to leave out rows that lack an input, saying how many, instead of refusing the file.
@@ -76,7 +81,7 @@ def load_dataset(
         group=group,
         group_defaults=GROUP_COLUMNS,
         needed=needed,
-        words=words_of(label_scale or scale),
+        words=words_for(label_map, words_of(label_scale or scale)),
         low_is_good=label_scale is not None and label_scale.low_is_good,
         skip_incomplete=skip_incomplete,
         drawn=drawn,
@@ -86,6 +91,7 @@ def load_dataset(
     notes = [
         *table.notes,
         *_label_notes(table, labels, None if label_scale else scale),
+        *map_note("labels", label_map),
         *_set_groups(table, roles),
         *_input_notes(table),
     ]
@@ -106,6 +112,16 @@ def load_dataset(
     if audited is None:
         return dataset
     return with_audited_labels(dataset, audited, complete=limit is None and not table.left_out)
+
+
+def load_as_said(path: RowSource, reading: Mapping[str, Any], **more: Any) -> Dataset:  # Any: as `load_dataset`
+    """Read rows as `load_dataset` does; of its arguments `label_scale` and `label_map` are text, as runs keep them."""
+    how: dict[str, Any] = {**reading, **more}  # Any: as above
+    if how.get("label_scale"):
+        how["label_scale"] = parse_label_scale(how["label_scale"])
+    if text := how.pop("label_map", None):
+        how["label_map"] = parse_grade_map(text, option="--label-map")
+    return load_dataset(path, **how)
 
 
 def _check_arguments(inputs: Sequence[str], columns: Mapping[str, str], limit: int | None) -> None:
@@ -129,6 +145,8 @@ def _label_scale(
         return stated
     if not table.grades:
         return scale
+    if table.worded and {min(table.worded), max(table.worded)} != {scale.low, scale.high}:
+        return infer_scale(table.worded | table.grades)
     try:
         return infer_label_scale(table.grades, scale)
     except InputError as error:
@@ -157,6 +175,9 @@ def _label_notes(table: Table, labels: OutputScale, scale: OutputScale | None) -
         notes.append(f"{missing:,} of {len(table.drafts):,} rows have no label")
     if values and scale is not None and labels != scale:
         notes.append(f"labels were read as {labels.describe()}, while the judge grades {scale.describe()}")
+    if scale is not None and labels == scale and scale.kind == "graded" and set(values) == set(scale.levels[1:]):
+        ends = f"{scale.low + 1}..{scale.high}"
+        notes.append(f"no label is {scale.low}: if people graded {ends}, say --label-scale {ends}")
     if values and scale is not None and scale.low_is_good:
         notes.append("a label of 1 is taken for the good one; --label-scale low-probability says that 0 is")
     sides = {labels.positive(value) for value in values}

@@ -9,12 +9,14 @@ from dataclasses import dataclass, replace
 
 from ..errors import InputError
 from ..scale import BINARY, FARTHEST_GRADE, MOST_LEVELS, PROBABILITY, OutputScale
-from .columns import WORDS
+from .label_words import WORDS, split_pairs
 
 GradeMap = Mapping[str, float | None]
 """What a cell says to the grade it stands for; None leaves the row without one."""
 
 _NAMED = 5
+_FEW = 0.05
+"""Share of the scores that may be no grades; with more it is the wrong column."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +38,7 @@ def parse_grade_map(text: str, *, option: str) -> dict[str, float | None]:
         InputError: A pair is not CELL=GRADE, or a cell stands twice.
     """
     grades: dict[str, float | None] = {}
-    for pair in text.split(","):
+    for pair in split_pairs(text):
         cell, equals, grade = (part.strip() for part in pair.rpartition("="))
         if not cell or not equals:
             raise InputError(f"{option} {pair!r} is not CELL=GRADE", hint="for example no=0,partially=0.5,yes=1")
@@ -55,12 +57,12 @@ def parse_grade_map(text: str, *, option: str) -> dict[str, float | None]:
     return grades
 
 
-def words_for(mapped: GradeMap) -> dict[str, float]:
-    """Return what may stand for a grade, in lower case: the map before yes, no, true and false.
+def words_for(mapped: GradeMap, usual: Mapping[str, float] = WORDS) -> dict[str, float]:
+    """Return what may stand for a grade, in lower case: the map before the words that are usual.
 
     A number is found however it is written in the file (1, 1.0); a cell that stands for no grade is NaN.
     """
-    words = dict(WORDS)
+    words = dict(usual)
     for cell, grade in mapped.items():
         # NaN, because a cell without an entry is read as it is, which is not what the map says.
         target = math.nan if grade is None else grade
@@ -72,6 +74,12 @@ def words_for(mapped: GradeMap) -> dict[str, float]:
         if math.isfinite(number):
             words |= dict.fromkeys((repr(number), f"{number:g}"), target)
     return words
+
+
+def map_note(side: str, mapped: GradeMap) -> list[str]:
+    """Return what a map did; nothing for an empty one."""
+    pairs = [f"{cell} as {'nothing' if grade is None else f'{grade:g}'}" for cell, grade in mapped.items()]
+    return [f"{side} were mapped: {', '.join(pairs)}"] if pairs else []
 
 
 def infer_scale(values: Iterable[float], threshold: float | None = None) -> OutputScale:
@@ -188,6 +196,16 @@ def say_outside(
     if strange := outside(scores, scale):
         consequence = "were clipped to its ends" if clip else "were left unscored"
         notes.append(f"scores outside {ends} {consequence}: {strange}")
+
+
+def far_scores(scores: Counter[float], notes: list[str]) -> set[float]:
+    """Return the scores of a few rows that are so far from zero that they are no grades, and note them."""
+    far = {score: count for score, count in scores.items() if abs(score) > FARTHEST_GRADE}
+    count = sum(far.values())
+    if not far or count > _FEW * scores.total():
+        return set()
+    notes.append(f"scores that are no grades, left unscored: {count:,} (such as {min(far, key=abs):g})")
+    return far.keys() | set()
 
 
 def outside(values: Counter[float], scale: OutputScale) -> str:

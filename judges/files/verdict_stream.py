@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import isnan, nan
@@ -19,19 +19,18 @@ from ..rows import SAMPLING_PROBABILITY, Dataset
 from ..scale import OutputScale
 from ..verdict import UnscoredReason
 from .cell_counts import CHUNK, CellCounts, Codes, FloatCodes, Hashes
-from .columns import Roles, as_text, id_note, list_hint, read_draft, read_grade, refuse_missing, type_of, uneven_note
+from .columns import LOOKED_AT, Roles, as_text, id_note, list_hint, read_draft, refuse_missing, type_of, uneven_note
 from .groups import GuessedGroups, guess_groups
+from .label_words import map_hint, read_grade, words_in, words_note
 from .problems import Problems, shorten
 from .records import Cell, Record, kind_of, name_of, read_records, unit_of
 from .verdict_columns import CLASSES, REASON, VerdictColumns, roles_of, texts_of
 from .verdict_items import INPUTS
-from .verdict_scale import describe_scales, say_outside, words_for
-from .verdicts import choose_scales, classes_of, map_notes, missing_notes
+from .verdict_scale import describe_scales, far_scores, say_outside, words_for
+from .verdicts import choose_scales, classes_of, map_notes, missing_notes, score_notes
 
 STREAMED = 1 << 25
 """Bytes of a file from which its verdicts are read as a stream."""
-_LOOKED_AT = 10_000
-"""Rows that tell which text makes the groups."""
 _CACHED = 1 << 16
 """Cells of a column whose grades are remembered."""
 
@@ -128,6 +127,11 @@ class _Reader:
     strange: list[str] = field(default_factory=list[str])
     strange_count: int = 0
     rows: int = 0
+    score_words: Mapping[str, float] = field(default_factory=dict[str, float])
+    label_cells: list[Cell] = field(default_factory=list[Cell])
+    """Of the first rows."""
+    notes: list[str] = field(default_factory=list[str])
+    score_notes: list[str] = field(default_factory=list[str])
     guessed: GuessedGroups | None = None
     """The text that makes the groups where no column does."""
     ungrouped: int = 0
@@ -139,17 +143,17 @@ class _Reader:
         Raises:
             DataError: The file, or any of its rows, cannot be used.
         """
-        columns, roles = self.columns, self.roles
+        columns = self.columns
+        self._look_at_head()
         unreadable = Problems(self.path, unit_of(self.path))
         not_numbers = Problems(self.path, unit_of(self.path))
-        label_of = _Grades(lambda cell: read_grade(cell, roles.words))
-        words = words_for(columns.map_of(name_of(self.path)))
+        label_of = _Grades(lambda cell: read_grade(cell, self.roles.words))
+        words = self.score_words
         score_of, confidence_of = (
             _Grades(lambda cell: read_grade(cell, words)),
             _Grades(lambda cell: read_grade(cell, {})),
         )
         label_column, score_column, confidence_column = columns.label, columns.score, columns.confidence
-        self._guess_group()
         chunk, faulty, names = _Chunk(), False, None
         for record in read_records(self.path, unreadable):
             fields = record.fields
@@ -214,9 +218,18 @@ class _Reader:
     def _group_column(self, present: Collection[str]) -> str | None:
         return self.roles.group or next((n for n in self.roles.group_defaults if n in present), None)
 
-    def _guess_group(self) -> None:
-        """Find the text that makes the groups in the first rows, where no column does."""
-        head = list(islice(read_records(self.path, Problems(self.path)), _LOOKED_AT))
+    def _look_at_head(self) -> None:
+        """Find in the first rows what words stand for, and the text that makes the groups where no column does."""
+        head = list(islice(read_records(self.path, Problems(self.path)), LOOKED_AT))
+        self.label_cells, cells = (
+            [record.fields.get(name) for record in head] for name in (self.columns.label, self.columns.score)
+        )
+        labels, scores = self.roles.words, words_for(self.columns.map_of(name_of(self.path)))
+        self.roles = replace(self.roles, words=words_in(self.label_cells, labels))
+        self.score_words = words_in(cells, scores)
+        if note := words_note(self.label_cells, self.roles.words, labels):
+            self.notes.append(note)
+        self.score_notes = [*score_notes(cells, self.score_words, scores)]
         if not head or self._group_column(head[0].fields):
             return
         without = {self.roles.label, self.roles.id or "id", *self.roles.aside}
@@ -279,9 +292,9 @@ class _Reader:
             if hash(draft.id) in doubled and draft.id and ids.setdefault(draft.id, draft.at) != draft.at:
                 message = f"the id {shorten(draft.id)} was used before, on {problems.unit} {ids[draft.id]}"
                 problems.add(draft.at, message)
-        hint = list_hint(unreadable)
+        hint = list_hint(unreadable) or map_hint(self.label_cells, self.roles.words)
         if not self.roles.needed.keys() <= self.seen:
-            unreadable.check(hint=hint)
+            unreadable.check(hint=list_hint(unreadable))
             if not self.seen:
                 raise DataError(f"{self.path}: the file has no rows")
             refuse_missing(self.path, self.roles.needed, self.seen)
@@ -302,6 +315,9 @@ class _Reader:
                 f"{path}: no row has a label in column {columns.label!r}", hint="name it with --label COLUMN"
             )
         notes: list[str] = []
+        if columns.scale is None and (far := far_scores(_counted(rows.score, rows.weight), notes)):
+            rows = replace(rows, score=np.where(np.isin(rows.score, list(far)), nan, rows.score))
+            scores -= far
         if self.by_id is None:
             notes.append(id_note(unit_of(path)))
         if self.uneven:
@@ -309,7 +325,8 @@ class _Reader:
         groups = self.guessed or GuessedGroups(self.group)
         if groups.column is not None:
             groups = replace(groups, column=groups.column.removeprefix(INPUTS))
-        notes += [*groups.notes(len(self.groups) - self.ungrouped), *map_notes(columns, name)]
+        notes += [*self.notes, *groups.notes(len(self.groups) - self.ungrouped), *map_notes(columns, name)]
+        notes += self.score_notes
         if self.strange:
             first = f"(the first is {self.strange[0]})"
             notes.append(f"{columns.confidence} outside [0, 1], left out: {self.strange_count:,} {first}")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from math import isnan
 from typing import get_args
 
 import orjson
@@ -16,14 +15,25 @@ from ..judged_dataset import JudgedDataset
 from ..rows import Dataset, Row
 from ..scale import OutputScale
 from ..verdict import Answer, Unscored, UnscoredReason, Verdict
-from .columns import Draft, Table, read_grade, read_table
+from .columns import LOOKED_AT, Draft, Table, read_table
 from .groups import NO_GROUP, GuessedGroups, guess_groups
+from .label_words import map_hint, read_grade, words_in, words_note
 from .problems import Problems, shorten
 from .records import Cell, name_of, read_records, unit_of
 from .rows_in_memory import RowSource
 from .verdict_columns import CLASSES, RATIONALE, REASON, VerdictColumns, output_columns, roles_of, texts_of
 from .verdict_items import INPUTS, Aggregate, ScoredDraft, aggregate_rows
-from .verdict_scale import GradeMap, clipped, describe_scales, infer_scales, say_outside, state_scales, words_for
+from .verdict_scale import (
+    GradeMap,
+    clipped,
+    describe_scales,
+    far_scores,
+    infer_scales,
+    map_note,
+    say_outside,
+    state_scales,
+    words_for,
+)
 
 
 def load_verdicts(
@@ -91,11 +101,6 @@ def load_judges(path: RowSource, columns: VerdictColumns) -> dict[str, JudgedDat
     if matrix and columns.confidence:
         raise InputError(f"{path}: a matrix of judges has no column of confidences", hint="leave out --confidence")
     table = read_table(path, roles_of(columns, matrix=matrix))
-    # A map sends labels it gives no grade to NaN, as the reader takes None for "not in the map".
-    for draft in table.drafts:
-        if draft.label is not None and isnan(draft.label):
-            draft.label = None
-    table.grades = {grade for grade in table.grades if not isnan(grade)}
     if columns.require_labels and not table.grades:
         raise DataError(f"{path}: no row has a label in column {columns.label!r}", hint="name it with --label COLUMN")
     guessed = GuessedGroups(table.group)
@@ -138,7 +143,9 @@ def _judged_dataset(
     labels, scores = {float(grade) for grade in table.grades}, _scores_of(rows)
     if not scores:
         column = name if matrix else columns.score
-        raise DataError(f"{table.path}: no row has a score in column {column!r}", hint="name it with --score COLUMN")
+        words = map_hint(cells, words_for(columns.map_of(name)), "--score-map")
+        hint = words or "name it with --score COLUMN"
+        raise DataError(f"{table.path}: no row has a score in column {column!r}", hint=hint)
     classes = classes_of(table.path, {draft.aside.get(CLASSES) for draft in table.drafts})
     scales = choose_scales(table.path, name, classes, (labels, scores), columns, notes)
     if columns.scale is not None:
@@ -261,7 +268,8 @@ def _read_scores(
     table: Table, columns: VerdictColumns, name: str, cells: Sequence[Cell], notes: list[str]
 ) -> list[ScoredDraft]:
     """Read each row's score and confidence; a score that is neither empty nor a number becomes the reason."""
-    words = words_for(columns.map_of(name))
+    given = words_for(columns.map_of(name))
+    words = words_in(cells[:LOOKED_AT], given)
     confidences = _confidences(table, columns.confidence, notes)
     rows: list[ScoredDraft] = []
     for draft, cell, confidence in zip(table.drafts, cells, confidences, strict=True):
@@ -270,10 +278,21 @@ def _read_scores(
             score = read_grade(cell, words)
         except ValueError:
             missing = f"the file's score is {shorten(cell)}"
-        if score is not None and isnan(score):
-            score, missing = None, f"the map gives {shorten(cell)} no score"
         rows.append(ScoredDraft(draft=draft, score=score, missing=missing, confidence=confidence))
+    notes += score_notes(cells[:LOOKED_AT], words, given)
+    far: set[float] = set() if columns.scale else far_scores(_counted_scores(rows), notes)
+    for at, row in enumerate(rows):
+        if row.score in far:
+            rows[at] = replace(row, score=None, missing=f"the file's score is {row.score:g}, which is no grade")
     return rows
+
+
+def score_notes(cells: Sequence[Cell], words: Mapping[str, float], given: Mapping[str, float]) -> Iterator[str]:
+    """Yield how words of the score were read, and the option for those that nobody knows."""
+    if note := words_note(cells, words, given, "scores"):
+        yield note
+    if hint := map_hint(cells, words, "--score-map"):
+        yield f"some scores are words that are no grades, which leaves their rows unscored; {hint}"
 
 
 def _keep_to_scale(rows: Sequence[ScoredDraft], scale: OutputScale, clip: bool, notes: list[str]) -> list[ScoredDraft]:
@@ -315,13 +334,8 @@ def _confidences(table: Table, column: str | None, notes: list[str]) -> list[flo
 
 def map_notes(columns: VerdictColumns, name: str) -> Iterator[str]:
     """Yield what the maps of labels and scores did."""
-    for side, grade_map in (("labels", columns.label_map), ("scores", columns.map_of(name))):
-        pairs = []
-        for cell, grade in grade_map.items():
-            target = "nothing" if grade is None else f"{grade:g}"
-            pairs.append(f"{cell} as {target}")
-        if pairs:
-            yield f"{side} were mapped: {', '.join(pairs)}"
+    yield from map_note("labels", columns.label_map)
+    yield from map_note("scores", columns.map_of(name))
 
 
 def _row(draft: Draft) -> Row:

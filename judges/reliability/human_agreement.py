@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..errors import DataError, InputError
-from ..files.columns import WORDS, read_grade
+from ..files.label_words import WORDS, map_hint, read_grade
 from ..files.problems import shorten
 from ..files.records import parse_strictly
 from ..judged_dataset import BoolArray, FloatArray, JudgedDataset, group_codes
@@ -105,7 +105,7 @@ def human_agreement(
     Args:
         source: Rows, or rows with a judge's answers.
         columns: One metadata column an annotator; or a single column of lists as JSON, such as `[3, 4, 2]`.
-        words: What stands for a grade besides numbers, yes/no and true/false, such as `{"partially": 0.5}`.
+        words: What stands for a grade besides numbers and words that are clear, such as `{"partially": 0.5}`.
         scale: The annotators' scale and what is positive on it; inferred from the grades, beside the labels' scale.
         seed: Of the resamples, which draw groups.
 
@@ -172,8 +172,7 @@ def _refuse_unknown(dataset: Dataset, columns: Sequence[str], words: Mapping[str
                 examples.setdefault(str(row.meta[column]).strip(), f"row {row.id!r}, {column!r}")
     if examples:
         listed = ", ".join(f"{shorten(word)} ({at})" for word, at in list(examples.items())[:10])
-        option = ",".join(f"{word}=GRADE" for word in list(examples)[:3])
-        raise DataError(f"annotators' words without a grade: {listed}", hint=f"say what they stand for: {option}")
+        raise DataError(f"annotators' words without a grade: {listed}", hint=map_hint(examples, words))
 
 
 def _listed(row: Row, column: str) -> list[Scalar]:

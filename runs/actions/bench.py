@@ -39,6 +39,7 @@ from ...judges.files import (
     RowSource,
     infer_raw_scale,
     judge_inputs,
+    mapped_words,
     name_of,
     read_raw_rows,
     with_audited_labels,
@@ -292,6 +293,7 @@ def rows_for_function(source: RowSource, reading: Mapping[str, Any], registry: R
         label=reading["label"],
         id=reading["id"],
         group=reading["group"],
+        words=mapped_words(reading.get("label_map")),
         low_is_good=stated is not None and stated.low_is_good,
     )
     raw = read_raw_rows(source, roles, judges=judge_inputs(registry))

@@ -21,11 +21,10 @@ from ...judges import (
     Progress,
     SealedRows,
     Unscored,
-    load_dataset,
     load_prompt,
-    parse_label_scale,
 )
 from ...judges.claims import ClaimSettings, judge_as
+from ...judges.files import load_as_said
 from ...judges.judge import require_answers
 from ...judges.splits import SEALED
 from ...optimize import RunSettings, gate
@@ -115,10 +114,8 @@ class TwoJudges:
 
     def dataset(self, *, require_labels: bool = True) -> Dataset:
         """Read the rows with the inputs of both prompts."""
-        scale = self.reading.get("label_scale")
-        reading = {**self.reading, "label_scale": parse_label_scale(scale) if scale else None}
-        return load_dataset(
-            self.data, inputs=self.inputs, scale=self.before.scale, require_labels=require_labels, **reading
+        return load_as_said(
+            self.data, self.reading, inputs=self.inputs, scale=self.before.scale, require_labels=require_labels
         )
 
     def versions(self) -> dict[str, Any]:  # Any: JSON

@@ -8,8 +8,16 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ...judges import Dataset, InputError, OutputScale, Registry, Row, hash_rows, load_dataset, parse_label_scale
-from ...judges.files import RawRoles, as_grouped_before, infer_raw_scale, judge_inputs, read_raw_rows
+from ...judges import Dataset, InputError, OutputScale, Registry, Row, hash_rows
+from ...judges.files import (
+    RawRoles,
+    as_grouped_before,
+    infer_raw_scale,
+    judge_inputs,
+    load_as_said,
+    mapped_words,
+    read_raw_rows,
+)
 from ...judges.metrics import QUERY_WORDS
 from ...optimize.flips import Draw, FlipDesign, FlipQueue, GivenLabel
 from ..store.journal import RunRecord, create_run, get_run, set_config, set_state
@@ -112,7 +120,8 @@ def read_rows_to_label(
         prompt = registry.get(judge)
         return load_as(reading, path, inputs=prompt.inputs, scale=prompt.scale)
     # The column of the group may be a text that people must read, such as the query; `load_as` reads it as both.
-    roles = RawRoles(inputs=reading["columns"], label=reading["label"], id=reading["id"])
+    words = mapped_words(reading.get("label_map"))
+    roles = RawRoles(inputs=reading["columns"], label=reading["label"], id=reading["id"], words=words)
     raw = read_raw_rows(path, roles, judges=judge_inputs(registry), drawn=True)
     inputs = tuple(name for name in raw.rows[0].inputs if name not in without)
     if not inputs:
@@ -137,9 +146,7 @@ def load_as(
     Raises:
         DataError: The file cannot be read.
     """
-    stated = reading.get("label_scale")
-    how = {**reading, "label_scale": parse_label_scale(stated) if stated else None}
-    return load_dataset(path, inputs=inputs, scale=scale, require_labels=measures, drawn=not measures, **how)
+    return load_as_said(path, reading, inputs=inputs, scale=scale, require_labels=measures, drawn=not measures)
 
 
 def reading_order(rows: Collection[Row]) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ from ...judges.annotation import (
 from ...judges.annotation.collection import CollectionFiles, read_collection
 from ...optimize.options import described, option
 from ..actions.annotate import Annotation, run_annotation, write_annotations
-from ..config.options import COLUMN, LABEL_SCALE, JudgeModelOptions, pairs_option
+from ..config.options import COLUMN, LABEL_MAP, LABEL_SCALE, JudgeModelOptions, pairs_option
 from ..store.workspace import Workspace
 from ..terminal import progress_on_stderr, say, say_json, say_table
 from .failure import error_body, report_failure
@@ -70,6 +70,7 @@ class AnnotateOptions:
     )
     label: str = _data("label", "Column of the label.")
     label_scale: str | None = _data(None, LABEL_SCALE)
+    label_map: str | None = _data(None, LABEL_MAP, metavar="CELL=GRADE,...")
     threshold_from: str = _pairs(
         "rule",
         "What counts as retrieved: the decision of the judge's rule, the best F1 on the labels, or a probability.",
@@ -117,6 +118,7 @@ def annotate(
         document_id=options.document_id,
         label=options.label,
         label_scale=options.label_scale,
+        label_map=options.label_map,
     )
     plan = SamplePlan(k=options.k, per_query=options.per_query, outside=options.outside, seed=options.seed)
     with progress_on_stderr(quiet=as_json) as watch:

@@ -12,13 +12,13 @@ import click
 
 from ...judges import InputError, Shares, parse_label_scale
 from ...judges.datasets import SOURCES, Flat, ReadOptions, fetched, open_collection, open_source, read_collection
-from ...judges.files import RawRoles, words_of
+from ...judges.files import RawRoles, mapped_words, parse_grade_map, words_of
 from ...optimize.options import SHARES, described, option
 from ..actions.check_data import CheckOptions, check_file
 from ..actions.export_labels import export_labels, read_queues
 from ..actions.make_data import import_rows, split_file
 from ..config.environment import read_environment
-from ..config.options import COLUMN, LABEL_SCALE, pairs_option
+from ..config.options import COLUMN, LABEL_MAP, LABEL_SCALE, pairs_option
 from ..reports.data_report import say_data_report, say_import, say_label_queues
 from ..store.workspace import Workspace
 from ..terminal import counting_on_stderr, say, say_json, say_table
@@ -35,6 +35,7 @@ class RoleOptions:
 
     columns: Mapping[str, str] = pairs_option("Data", COLUMN, flag="--column", metavar="INPUT=COLUMN")
     label: str | None = _data(None, "Column of the human label [default: label].")
+    label_map: str | None = _data(None, LABEL_MAP, metavar="CELL=GRADE,...")
     id_: str | None = _data(None, "Column of the row id [default: id, else the line number].", flag="--id")
     group: str | None = _data(
         None, "Column whose rows stay in one part of a split [default: group_id, else the input that repeats]."
@@ -75,9 +76,7 @@ class ImportOptions:
     columns: Mapping[str, str] = pairs_option(
         "Data", "generic: which column is what.", flag="--map", metavar="OURS=COLUMN"
     )
-    values: Mapping[str, str] = pairs_option(
-        "Data", "generic: what a label word means.", flag="--label-value", metavar="WORD=GRADE"
-    )
+    label_map: str | None = _data(None, LABEL_MAP, metavar="CELL=GRADE,...")
     queries: Path | None = _data(None, "trec_dl: the file of queries.", kind="path")
     passages: Path | None = _data(None, "trec_dl: the file or folder of passages.", kind="path")
     hub_split: str | None = _data(None, "hub: which split.")
@@ -97,9 +96,12 @@ def data() -> None:
 def check(file: Path, options: CheckingOptions, workspace: Workspace, as_json: bool) -> None:
     """Show what a person should see of a data file before paying for a run. It informs: the exit code is 0."""
     prompt = workspace.registry.get(options.judge) if options.judge else None
-    inputs, words = options.columns, RawRoles().words
+    inputs, words = options.columns, mapped_words(options.label_map)
     if prompt is not None:
-        inputs, words = {name: inputs.get(name, name) for name in prompt.inputs}, words_of(prompt.scale)
+        inputs, words = (
+            {name: inputs.get(name, name) for name in prompt.inputs},
+            mapped_words(options.label_map, words_of(prompt.scale)),
+        )
     roles = RawRoles(inputs=inputs, label=options.label, id=options.id_, group=options.group, words=words)
     wanted = CheckOptions(
         roles=roles, prompt=prompt, model=options.model, split=options.split_column, against=options.against
@@ -133,6 +135,7 @@ def split(file: Path, options: SplitOptions, workspace: Workspace, as_json: bool
             label=options.label,
             id=options.id_,
             group=options.group,
+            words=mapped_words(options.label_map),
             low_is_good=scale is not None and scale.low_is_good,
         ),
         shares=options.shares,
@@ -206,15 +209,11 @@ def import_(source: str, path: str, options: ImportOptions, as_json: bool) -> No
 
     PATH may also be hub:NAME (Hugging Face, with the extra `hub`) or ir:NAME (ir_datasets, with the extra `trec`).
     """
-    try:
-        values = {word.strip().casefold(): float(grade) for word, grade in options.values.items()}
-    except ValueError as error:
-        raise InputError(f"--label-value: {error}", hint="write WORD=GRADE, such as supported=1") from None
     reading = ReadOptions(
         level=options.level,
         seed=options.seed,
         columns=options.columns,
-        label_values=values,
+        label_map=parse_grade_map(options.label_map, option="--label-map") if options.label_map else {},
         queries=options.queries,
         passages=options.passages,
     )

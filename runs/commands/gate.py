@@ -233,7 +233,9 @@ def _of_files(
 ) -> tuple[tuple[JudgedDataset, JudgedDataset], tuple[str, str]]:
     """Return both sides on the same rows, and the versions under which their figures may have been seen."""
     _refuse(rows, "is for judges that are asked, not for verdict files", only=FOR_JUDGES)
-    columns = read_columns(options, label=rows.label or "label", id=rows.id_ or "id", group=rows.group)
+    columns = read_columns(
+        options, label=rows.label or "label", id=rows.id_ or "id", group=rows.group, mapped=rows.label_map
+    )
     before, after = (read_verdicts(path, name, columns) for path, name in files)
     judged = None if holdout is None else read_holdout(holdout, columns, scale=before.dataset.labels)
     pair = pair_verdicts(before, after, judged)
@@ -274,7 +276,7 @@ def _flips_of_files(
             hint="judgewright gate A B POOL --unlabelled, where POOL is the file that was judged",
         )
     # The pool has the groups.
-    columns = read_columns(options, label=rows.label or "label", id=rows.id_ or "id", group=None)
+    columns = read_columns(options, label=rows.label or "label", id=rows.id_ or "id", group=None, mapped=rows.label_map)
     columns = replace(columns, require_labels=False)
     before, after = (read_verdicts(path, name, columns) for path, name in files)
     reading, said = rows.as_arguments(), {RATIONALE, *before.outputs, *after.outputs}

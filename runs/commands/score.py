@@ -25,7 +25,7 @@ from ..actions.score import (
     score_texts,
     to_json,
 )
-from ..config.options import TrustOptions
+from ..config.options import LABEL_MAP, TrustOptions
 from ..reports.reliability_report import say_reliability
 from ..reports.score_tables import say_expected, say_leaderboard, say_score, say_text_score
 from ..store.sealed_rows import seal_judges
@@ -64,9 +64,12 @@ class VerdictFileOptions:
         metavar="[NAME=]T",
     )
     label_threshold: float | None = _files(None, "What the label must reach, where that differs.", kind="number")
-    label_map: str | None = _files(None, "What labels stand for; none for no label.", metavar="CELL=GRADE,...")
     score_maps: tuple[str, ...] = _files(
-        (), "Likewise for scores.", kind="repeated", flag="--score-map", metavar="[NAME:]CELL=GRADE,..."
+        (),
+        "Likewise for scores.",
+        kind="repeated",
+        flag="--score-map",
+        metavar="[NAME:]CELL=GRADE,...",
     )
     scale: str | None = _files(
         None, "Scale of labels and scores, such as 0..3; scores outside are named and left unscored."
@@ -81,6 +84,7 @@ class ColumnOptions(VerdictFileOptions):
     """The same, with the columns of the rows."""
 
     label: str = _files("label", "Column of the human label.")
+    label_map: str | None = _files(None, LABEL_MAP, metavar="CELL=GRADE,...")
     id_: str = _files("id", "Column of the row id.", flag="--id")
     group: str | None = _files(None, "Column whose rows depend on each other; intervals take its rows together.")
     by: tuple[str, ...] = _files(
@@ -134,7 +138,7 @@ def score(
             )
         _score_texts(files, reading, as_json=as_json)
         return
-    columns = read_columns(reading, label=reading.label, id=reading.id_, group=reading.group)
+    columns = read_columns(reading, label=reading.label, id=reading.id_, group=reading.group, mapped=reading.label_map)
     words = {word: grade for word, grade in columns.label_map.items() if grade is not None}
     by = None if columns.aggregate else next(iter(reading.by), None)
     measures = replace(measures, by=by)
@@ -221,7 +225,9 @@ def _check(expected: Path, files: tuple[Path, ...], *, verbose: bool, as_json: b
         sys.exit(1)
 
 
-def read_columns(options: VerdictFileOptions, *, label: str, id: str, group: str | None) -> VerdictColumns:
+def read_columns(
+    options: VerdictFileOptions, *, label: str, id: str, group: str | None, mapped: str | None
+) -> VerdictColumns:
     """Return how verdict files are read.
 
     Raises:
@@ -253,7 +259,7 @@ def read_columns(options: VerdictFileOptions, *, label: str, id: str, group: str
         threshold=thresholds.pop("", None),
         thresholds=thresholds,
         label_threshold=options.label_threshold,
-        label_map=parse_grade_map(options.label_map, option="--label-map") if options.label_map else {},
+        label_map=parse_grade_map(mapped, option="--label-map") if mapped else {},
         score_map=maps.pop("", {}),
         score_maps=maps,
         scale=parse_label_scale(options.scale) if options.scale else None,

@@ -33,7 +33,7 @@ from ..actions.find_slices import (
     with_topics,
 )
 from ..actions.read_objective import saved_slices
-from ..config.options import AUDITED
+from ..config.options import AUDITED, LABEL_MAP
 from ..reports.slice_plots import plot_found, plot_measured, write_picture
 from ..reports.slice_report import say_measured, say_rows, say_slices, say_tree
 from ..store.workspace import Workspace
@@ -68,7 +68,7 @@ class ReadingOptions:
         None, "Column whose rows depend on each other [default: query_id or group, else a text]."
     )
     id: str | None = _files(None, "Column of the row id [default: id].")
-    label_map: str | None = _files(None, "What labels stand for; none for no label.", metavar="CELL=GRADE,...")
+    label_map: str | None = _files(None, LABEL_MAP, metavar="CELL=GRADE,...")
     score_map: str | None = _files(None, "Likewise for scores.", metavar="CELL=GRADE,...")
     scale: str | None = _files(None, "Scale of labels and scores, such as 0..3; scores outside are left unscored.")
     clip: bool = _files(False, "Clip what lies outside --scale to its ends instead.")

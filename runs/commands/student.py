@@ -206,7 +206,8 @@ def judge_(
     model: Path, rows: Path, options: RowOptions, sure: float | None, unsure: Path | None, out: Path, as_json: bool
 ) -> None:
     """Judge ROWS with a STUDENT that `student train` wrote; no model is asked."""
-    from ...judges import InputError, load_dataset, parse_label_scale
+    from ...judges import InputError
+    from ...judges.files import load_as_said
     from ...judges.scale import PROBABILITY
     from ...judges.students import read_student
     from ..actions.bench import write_verdicts
@@ -215,19 +216,8 @@ def judge_(
     if (sure is None) != (unsure is None):
         raise InputError("--sure and --unsure go together: the rows that the student leaves must go somewhere")
     taught = read_student(model)
-    dataset = load_dataset(
-        rows,
-        inputs=taught.inputs,
-        scale=PROBABILITY,
-        label=options.label,
-        id=options.id_,
-        group=options.group,
-        columns=options.columns,
-        label_scale=parse_label_scale(options.label_scale) if options.label_scale else None,
-        limit=options.limit,
-        require_labels=False,
-        skip_incomplete=options.skip_incomplete,
-    )
+    reading = options.as_arguments()
+    dataset = load_as_said(rows, reading, inputs=taught.inputs, scale=PROBABILITY, require_labels=False)
     judged = taught.judge(dataset)
     left: tuple[str, ...] = ()
     if sure is not None and unsure is not None:

@@ -14,6 +14,7 @@ PROPOSERS = ("textgrad", "rewrite", "fewshot", "gepa", "mipro", "guidelines", "h
 LABEL_SCALE = (
     "Scale of the labels: binary, probability, low-probability, or LOW..HIGH@THRESHOLD [default: read from them]."
 )
+LABEL_MAP = "What words of the label stand for, such as factual=1,hallucinated=0; none for no label."
 MODEL = "simulated (made up, no key), NAME (see `judgewright models`), or NAME@https://host/v1."
 
 TARGET = "The metric to improve; overrides what the objective says."
@@ -67,12 +68,15 @@ class RowOptions:
     )
     columns: Mapping[str, str] = pairs_option("Data", COLUMN, flag="--column", metavar="INPUT=COLUMN")
     label_scale: str | None = _data(None, LABEL_SCALE)
+    label_map: str | None = _data(None, LABEL_MAP, metavar="CELL=GRADE,...")
     limit: int | None = _data(None, "Read only the first rows.", kind="integer", low=1)
     skip_incomplete: bool = _data(False, "Leave out rows that lack an input, and say how many.")
 
     def as_arguments(self) -> dict[str, Any]:  # Any: JSON
-        """Return the options under the names of `load_dataset`, as runs keep them; `label_scale` as text."""
+        """Return the options as `load_as_said` takes them and runs keep them; without a map nothing is said of one."""
         options = {field.name: getattr(self, field.name) for field in fields(RowOptions)}
+        if self.label_map is None:
+            del options["label_map"]
         return {"id" if name == "id_" else name: value for name, value in options.items()}
 
 

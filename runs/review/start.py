@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from ...judges import InputError, JudgewrightError
-from ...judges.files import KINDS, RawRoles
+from ...judges.files import KINDS, RawRoles, mapped_words
 from ...optimize import ObjectiveWords, Unsettled
 from ...optimize.losses import TARGETS, ClassNames
 from ..actions.check_data import CheckOptions
@@ -198,6 +198,7 @@ def _checked(state: AppState, form: StartForm) -> dict[str, Any]:
         # Where a column is still to be chosen the check shows what it finds.
         inputs=inputs if set(inputs.values()) <= set(names) else {},
         label=form.more.get("label"),
+        words=mapped_words(form.more.get("label_map")),
         id=form.more.get("id_"),
         group=form.more.get("group"),
     )

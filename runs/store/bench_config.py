@@ -13,12 +13,10 @@ from ...judges import (
     InputError,
     JudgePrompt,
     JudgeSettings,
-    load_dataset,
     load_prompt,
-    parse_label_scale,
 )
 from ...judges.claims import ClaimSettings
-from ...judges.files import as_grouped_before
+from ...judges.files import as_grouped_before, load_as_said
 from ...slices import parse_predicate, rows_in_slice
 from ..config.options import BenchOptions
 
@@ -139,10 +137,7 @@ class BenchConfig:
                 "these rows came from Python's memory", hint="bench the rows of a file to look at them here"
             )
         prompt = self.prompt_judged
-        stated = self.reading.get("label_scale")
-        scale = parse_label_scale(stated) if stated else None
-        how: dict[str, Any] = {**self.reading, "label_scale": scale}  # Any: arguments of `load_dataset`
-        rows = load_dataset(Path(self.data), inputs=prompt.inputs, scale=prompt.scale, **how)
+        rows = load_as_said(Path(self.data), self.reading, inputs=prompt.inputs, scale=prompt.scale)
         if self.slice:
             rows = rows_in_slice(rows, parse_predicate(self.slice))
         rows = as_grouped_before(rows, self.data_hash)

@@ -13,14 +13,12 @@ from ...judges import (
     InputError,
     JudgePrompt,
     JudgeSettings,
-    load_dataset,
     load_prompt,
-    parse_label_scale,
     with_holdout_file,
     with_split_column,
 )
 from ...judges.claims import ClaimSettings
-from ...judges.files import as_grouped_before, with_audited_labels
+from ...judges.files import as_grouped_before, load_as_said, with_audited_labels
 from ...optimize import (
     PARTS,
     FewShot,
@@ -197,18 +195,12 @@ def read_rows(
     Raises:
         InputError: The file cannot be read, or lacks a column.
     """
-    return load_dataset(
+    return load_as_said(
         data,
+        RowOptions.as_arguments(options),
         inputs=prompt.inputs,
         scale=prompt.scale,
-        label=options.label,
-        id=options.id_,
-        group=options.group,
-        columns=options.columns,
-        label_scale=parse_label_scale(options.label_scale) if options.label_scale else None,
-        limit=options.limit,
         require_labels=require_labels,
-        skip_incomplete=options.skip_incomplete,
         drawn=drawn,
         audited=audited,
     )

@@ -256,7 +256,7 @@ def test_a_table_with_ids_that_meet_is_refused(tmp_path: Path) -> None:
 def test_badly_formed_pairs_are_refused(tmp_path: Path) -> None:
     """Each message names its option."""
     path = write_claims(tmp_path, CLAIMS)
-    for option, pair in (("--map", "query"), ("--where", "=x"), ("--label-value", "yes="), ("--label-value", "a=b")):
+    for option, pair in (("--map", "query"), ("--where", "=x"), ("--label-map", "=1"), ("--label-map", "a=b")):
         with pytest.raises(InputError, match=option):
             run("import", "generic", path, "--out", tmp_path / "rows.jsonl", option, pair)
     with pytest.raises(InputError, match="read by the source 'trec_dl'"):

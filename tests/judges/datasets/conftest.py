@@ -224,7 +224,7 @@ def releases(tmp_path: Path) -> dict[str, Path]:
         "generic": write_jsonl(
             tmp_path / "table.jsonl",
             [
-                {"q": "a?", "text": "An a.", "rating": "supported", "meta": {"lang": "en"}},
+                {"q": "a?", "text": "An a.", "rating": "hallucinated", "meta": {"lang": "en"}},
                 {"q": "b?", "text": "A b.", "rating": "no", "meta": {"lang": "de"}},
             ],
         ),

@@ -201,4 +201,4 @@ def test_an_answer_that_is_no_grade_is_named_with_what_to_do(tmp_path: Path) -> 
     tasks[1]["annotations"][1]["result"][0]["value"]["choices"] = ["Maybe"]
     with pytest.raises(DataError, match="'Maybe' is neither a number nor one of") as caught:
         read("label_studio", tmp_path, tasks)
-    assert "--label-value" in (caught.value.hint or "")
+    assert "--label-map" in (caught.value.hint or "")

@@ -10,7 +10,7 @@ from judgewright.judges.datasets import SOURCES, Flat, ReadOptions, open_source
 
 from .annotation_exports import MAPPINGS
 
-MAPPING = ReadOptions(columns={"query": "q", "passage": "text", "label": "rating"}, label_values={"supported": 1})
+MAPPING = ReadOptions(columns={"query": "q", "passage": "text", "label": "rating"}, label_map={"hallucinated": 1})
 OPTIONS = {"generic": MAPPING, **{name: ReadOptions(columns=columns) for name, columns in MAPPINGS.items()}}
 LABELS = {
     "llm_aggrefact": [1, 0, 1],

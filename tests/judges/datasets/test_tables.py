@@ -158,7 +158,7 @@ def test_any_table_is_read_with_a_mapping(releases: dict[str, Path]) -> None:
         "generic",
         releases["generic"],
         columns={"query": "q", "passage": "text", "label": "rating"},
-        label_values={"supported": 1.0},
+        label_map={"hallucinated": 1.0},
     )
     assert rows[0] == {"query": "a?", "passage": "An a.", "label": 1, "meta.lang": "en", "id": "table-1"}
     assert [row["label"] for row in rows] == [1, 0]
@@ -172,6 +172,6 @@ def test_a_mapping_that_cannot_be_is_refused(releases: dict[str, Path]) -> None:
     with pytest.raises(DataError, match="'rateing' is missing") as caught:
         opened("generic", releases["generic"], columns={"label": "rateing"})
     assert "--map label=rating" in (caught.value.hint or "")
-    with pytest.raises(DataError, match=r"line 1: field 'rating': 'supported'") as caught:
+    with pytest.raises(DataError, match=r"line 1: field 'rating': 'hallucinated'") as caught:
         opened("generic", releases["generic"], columns={"label": "rating"})
-    assert "--label-value" in (caught.value.hint or "")
+    assert "--label-map" in (caught.value.hint or "")

@@ -209,9 +209,7 @@ def test_words_of_their_own_are_mapped_to_grades(tmp_path: Path) -> None:
     )
     assert [row.label for row in judged.dataset.rows] == [0.5, 0.0, 1.0, None, 1.0]
     assert judged.score.tolist() == [0.0, 1.0, 1.0]
-    assert [answer.detail for answer in judged.answers if isinstance(answer, Unscored)] == [
-        "the map gives '?' no score"
-    ]
+    assert [answer.detail for answer in judged.answers if isinstance(answer, Unscored)] == ["no score in the file"]
     assert said(judged, "labels were mapped: partially as 0.5, unclear as nothing")
 
 

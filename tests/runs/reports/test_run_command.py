@@ -93,6 +93,7 @@ def test_every_other_setting_comes_back(tmp_path: Path, monkeypatch: pytest.Monk
         columns={"source": "passage", "statement": "claim"},
         audited="marked.jsonl",
         label_scale="0..3@2",
+        label_map="factual=1,hallucinated=0",
         limit=50,
         skip_incomplete=True,
         confidence="tok",
