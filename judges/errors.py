@@ -18,6 +18,7 @@ JudgewrightError
 
 from __future__ import annotations
 
+import errno
 import reprlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -148,3 +149,12 @@ def explain_yaml_error(error: Exception, *, whole: str = "the file") -> str:
 
 DEFECT = "this is a defect in judgewright; please report it with the traceback on stderr"
 """The hint where a command failed by no fault of whoever called it."""
+
+
+def files_hint(error: BaseException | None) -> str | None:
+    """Say what to do where an error comes of more open files than the system allows; None for any other error."""
+    while error is not None:
+        if getattr(error, "errno", None) in (errno.EMFILE, errno.ENFILE):
+            return "allow more open files (ulimit -n 4096), or lower --concurrency; what was answered is kept"
+        error = error.__cause__ or error.__context__
+    return None

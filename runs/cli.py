@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 
 import click
@@ -92,7 +96,8 @@ def main(arguments: list[str] | None = None) -> None:
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        cli.main(arguments, prog_name="judgewright", standalone_mode=False)
+        with _ended_by_sigterm_as_by_ctrl_c():
+            cli.main(arguments, prog_name="judgewright", standalone_mode=False)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(3)
@@ -100,3 +105,17 @@ def main(arguments: list[str] | None = None) -> None:
         from .commands.failure import report_failure
 
         sys.exit(report_failure(error, as_json="--json" in arguments))
+
+
+@contextmanager
+def _ended_by_sigterm_as_by_ctrl_c() -> Iterator[None]:
+    """Let whoever stops a process, such as a scheduler of machines, stop it as a person does at a terminal."""
+    free = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    if not free or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -89,7 +89,7 @@ class Here:
 
     def _drain(self, dispatcher: Dispatcher, work: Future[None], counters: Counters) -> None:
         """Send nothing more and await what is on the wire; a further Ctrl-C gives it up."""
-        interrupted = Interrupted("", hint="resume the run: what was answered is not asked again")
+        interrupted = Interrupted("", hint="the same command goes on: what was answered is not asked again")
         self._loop.call(lambda: dispatcher.stop(interrupted))
         try:
             _watch(work, counters, None)

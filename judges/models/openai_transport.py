@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ..errors import ModelError, UnreachedError
+from ..errors import ModelError, UnreachedError, files_hint
 from .response_body import ACCEPTED, BodyReader, body_of, sdk_errors
 from .transport import CHAT, Answer, Secret
 
@@ -136,5 +136,6 @@ class OpenAITransport:
         if untrusted:
             return UnreachedError(f"the certificate of {self._base_url} is not trusted: {reason}", fatal=True)
         if unreached:
-            return UnreachedError(f"{self._base_url} cannot be reached: {reason}", retryable=True)
+            message = f"{self._base_url} cannot be reached: {reason}"
+            return UnreachedError(message, retryable=True, hint=files_hint(error))
         return ModelError(f"the connection to {self._base_url} broke: {reason}", retryable=True)

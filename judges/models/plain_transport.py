@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from ..errors import ModelError, UnreachedError
+from ..errors import ModelError, UnreachedError, files_hint
 from .response_body import ACCEPTED, BodyReader
 from .transport import CHAT, Answer, Secret
 
@@ -87,7 +87,8 @@ class PlainTransport:
             reason = self._secret.scrub(str(error.certificate_error))
             return UnreachedError(f"the certificate of {self._base_url} is not trusted: {reason}", fatal=True)
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
-            return UnreachedError(f"{self._base_url} cannot be reached: {self._reason(error)}", retryable=True)
+            message = f"{self._base_url} cannot be reached: {self._reason(error)}"
+            return UnreachedError(message, retryable=True, hint=files_hint(error))
         except TimeoutError:
             raise
         except (aiohttp.ClientError, HttpProcessingError, OSError, ValueError, zlib.error) as error:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ...judges import InputError, Interrupted, JudgewrightError, Waiting
-from ...judges.errors import DEFECT
+from ...judges.errors import DEFECT, files_hint
 from ..terminal import say, say_json
 
 
@@ -59,7 +59,8 @@ def error_body(error: BaseException | None) -> dict[str, Any]:  # Any: JSON
 def explain(error: BaseException) -> Failure:
     """Turn an exception into what is printed, with the exit code."""
     if isinstance(error, (click.Abort, KeyboardInterrupt)):
-        return Failure(kind=Interrupted.__name__, message="stopped before it was done", exit=3)
+        again = "the same command goes on: what was answered is kept"
+        return Failure(kind=Interrupted.__name__, message="stopped before it was done", hint=again, exit=3)
     kind = type(error).__name__
     if isinstance(error, click.ClickException):
         context = error.ctx if isinstance(error, click.UsageError) else None
@@ -70,5 +71,5 @@ def explain(error: BaseException) -> Failure:
         awaits = error.awaits if isinstance(error, Waiting) else None
         return Failure(kind=kind, message=str(error), hint=error.hint, exit=code, awaits=awaits)
     if isinstance(error, OSError):
-        return Failure(kind=kind, message=str(error), exit=3)
+        return Failure(kind=kind, message=str(error), hint=files_hint(error), exit=3)
     return Failure(kind=kind, message=f"{kind}: {error}", hint=DEFECT, exit=3)

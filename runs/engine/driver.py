@@ -215,7 +215,7 @@ class _Work:
 
     def _drain(self) -> None:
         """Send nothing more and await what is on the wire; a further Ctrl-C gives it up."""
-        interrupted = Interrupted("", hint="resume the run: what was answered is not asked again")
+        interrupted = Interrupted("", hint="the same command goes on: what was answered is not asked again")
         self._stop(interrupted)
         try:
             while not self._over():

@@ -150,6 +150,7 @@ def list_runs(database: Database, *kinds: str, events: Collection[str] = ()) -> 
 def run_session(database: Database, run_id: str) -> Iterator[None]:
     """Keep a run's state true while somebody works on it: running, then done, stopped or failed."""
     database.claim(run_id)
+    _settle_killed(database)
     set_state(database, run_id, "running")
     try:
         yield
@@ -160,6 +161,26 @@ def run_session(database: Database, run_id: str) -> Iterator[None]:
         set_state(database, run_id, "stopped")
         raise
     set_state(database, run_id, "done")
+
+
+def _settle_killed(database: Database) -> None:
+    """Write down that runs whose process was killed have stopped, and that what they had in flight is lost.
+
+    What was handed over to a batch or in files may still be answered; calls that several processes send have leases.
+    """
+    for run_id, config, pid, host in database.read(_RUNNING):
+        if database.is_at_work(run_id, Holder(pid=pid, host=host)):
+            continue
+        about = json.loads(config)
+        by_hand = any(about.get(name) not in (None, "live") for name in ("via", "optimizer_via"))
+        alone = about.get("engine", "here") == "here" and not by_hand
+
+        def settle(connection: Connection, run_id: str = run_id, alone: bool = alone) -> None:
+            connection.execute(_STOP, (run_id,))
+            if alone:
+                connection.execute(_LOSE, (now(), run_id))
+
+        database.submit(settle).result()
 
 
 class RunJournal:
@@ -231,6 +252,9 @@ INSERT INTO run (run_id, kind, state, config_json, created, updated, pid, host) 
 """
 _WRITTEN_BY = "SELECT run_id, kind FROM run WHERE state = 'running' AND pid = ? AND host = ? ORDER BY seq DESC LIMIT 1"
 _SET_STATE = "UPDATE run SET state = ?, updated = ?, pid = ?, host = ? WHERE run_id = ?"
+_RUNNING = "SELECT run_id, config_json, pid, host FROM run WHERE state = 'running'"
+_STOP = "UPDATE run SET state = 'stopped' WHERE run_id = ? AND state = 'running'"
+_LOSE = "UPDATE attempt SET state = 'lost', settled = ? WHERE state = 'sent' AND run_id = ?"
 _SET_CONFIG = "UPDATE run SET config_json = ?, updated = ? WHERE run_id = ?"
 _APPEND = "INSERT INTO event (run_id, seq, kind, payload_json, created, hash) VALUES (?, ?, ?, ?, ?, ?)"
 _EVENTS = "SELECT seq, kind, payload_json, created, hash FROM event WHERE run_id = ? ORDER BY seq"

@@ -118,6 +118,8 @@ def start_run_client(
     # Before there is a run that would stay behind.
     parse_budget(options.budget)
     open_exchange(workspace, options.model, options.via, options, environment)
+    if options.via != "live":
+        config = {**config, "via": options.via}
     if isinstance(options, JudgeModelOptions):
         check_engine(options)
         config = {**config, **engine_record(options)}

@@ -352,7 +352,7 @@ _WORDS: dict[int, tuple[str, str | None]] = {
     sqlite3.SQLITE_BUSY: ("is locked by another program", "close the program that has it open"),
     sqlite3.SQLITE_LOCKED: ("is locked by another program", "close the program that has it open"),
     sqlite3.SQLITE_READONLY: ("is read-only", "look at the rights of the file and its folder"),
-    sqlite3.SQLITE_CANTOPEN: ("cannot be opened", "look at the rights of the file and its folder"),
+    sqlite3.SQLITE_CANTOPEN: ("cannot be opened", "look at the rights of the file and its folder, and at `ulimit -n`"),
     sqlite3.SQLITE_CORRUPT: ("is damaged", "put a backup in its place"),
     sqlite3.SQLITE_NOTADB: ("is not a database", "put a backup in its place"),
 }

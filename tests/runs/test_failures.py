@@ -17,6 +17,7 @@ import click
 import pytest
 
 from judgewright.judges import InputError
+from judgewright.judges.simulated import Faults, Server, Simulated, make_app
 from judgewright.runs.cli import cli, main
 from judgewright.runs.commands.failure import report_failure
 from judgewright.runs.commands.output_paths import NumberedOutFile, OutFile, OutFolder
@@ -286,3 +287,14 @@ def test_stopping_a_server_is_no_failure(folder: Path) -> None:
         rest, complaints = server.communicate(timeout=60)
     assert json.loads("".join(lines))["url"].startswith("http://127.0.0.1:")
     assert (rest, complaints, server.returncode) == ("", "", 0)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the limit of open files is set by the system's own means")
+def test_too_many_open_files_are_said_with_what_helps(folder: Path) -> None:
+    """The endpoint is not to blame, and its hint would send people to the wrong place."""
+    with Server(make_app(Simulated(), Faults.parse("latency=1"))) as server:
+        words = [sys.executable, "-m", "judgewright", "bench", "groundedness", "rows.jsonl", "--concurrency", "60"]
+        limited = ["sh", "-c", 'ulimit -n 50; exec "$@"', "sh", *words, "--model", f"simulated@{server.base_url}"]
+        ended = subprocess.run(limited, capture_output=True, check=False, text=True, timeout=120)
+    assert ended.returncode == 3
+    assert "hint: allow more open files (ulimit -n 4096), or lower --concurrency" in ended.stderr

@@ -245,3 +245,31 @@ def test_a_walk_over_files_by_repeating_one_command_is_one_run_and_one_look(
         assert (summary.repeated, summary.in_doubt, summary.done) == (0, 0, summary.attempts)
     assert ends[rough]["decision"] == ends[calm]["decision"]
     measured(f"{kills} kills -9 of one command over {exchanges} exchanges: 1 run, 1 look, no request answered twice")
+
+
+def test_sigterm_says_how_to_go_on_and_a_killed_bench_leaves_nothing_in_flight(rows: Path) -> None:
+    """A scheduler stops a command as Ctrl-C does. Of a killed one the next command says that it has stopped."""
+    with Server(make_app(Simulated(), Faults.parse("latency=0.2"))) as server:
+        model = ("--model", f"simulated@{server.base_url}", "--concurrency", "2")
+        goal = ("optimize", "groundedness", "rows.jsonl", "--objective", OBJECTIVE, "--target", "precision")
+        reading = Reading(rows.parent)
+        for words, how in ((goal, signal.SIGTERM), (("bench", "groundedness", "rows.jsonl"), signal.SIGKILL)):
+            before = reading.count("SELECT count(*) FROM attempt")
+            command = [sys.executable, "-m", "judgewright", *words, *model]
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            while reading.count("SELECT count(*) FROM attempt") == before:
+                assert process.poll() is None
+            process.send_signal(how)
+            told = process.communicate()[1]
+            if how == signal.SIGTERM:
+                with Workspace(rows.parent) as place:
+                    (run,) = list_runs(place.database)
+                assert (process.returncode, run.state) == (3, "stopped")
+                assert f"hint: judgewright runs resume {run.run_id}" in told
+                assert CallStore(place.database, run.run_id).summary().in_doubt == 0
+    assert reading.count("SELECT count(*) FROM attempt WHERE state = 'sent'") > 0
+    with Workspace(rows.parent) as place:
+        start(place, config(rows, steps=0))
+        assert [one.state for one in list_runs(place.database)] == ["stopped", "stopped", "done"]
+    assert reading.count("SELECT count(*) FROM attempt WHERE state = 'sent'") == 0
+    assert reading.count("SELECT count(*) FROM run WHERE state = 'running'") == 0
