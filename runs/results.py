@@ -199,7 +199,7 @@ class Diff(Printed):
 
     def __str__(self) -> str:
         # On a line of its own, so that `print(run.decision, run.diff)` reads well.
-        return f"\n{self.unified.rstrip() or 'no new prompt: none was better on the validation rows'}"
+        return f"\n{self.unified.rstrip() or 'there is no new prompt'}"
 
     def __repr__(self) -> str:
         return f"Diff({self.unified!r})"
@@ -240,7 +240,7 @@ class Run(Printed):
 
     @property
     def after(self) -> JudgePrompt | None:
-        """The best new prompt; None where none was better on the validation rows."""
+        """The best new prompt; None where the search found none."""
         return self.summary.after
 
     @property

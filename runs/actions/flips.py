@@ -26,7 +26,7 @@ class Validation:
 
     before: JudgedDataset
     after: JudgedDataset | None
-    """None where no candidate beat the prompt."""
+    """None where there is no new prompt."""
     in_slice: BoolArray
     """Shape (rows,)."""
 

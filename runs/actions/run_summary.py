@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
@@ -183,7 +183,10 @@ class RunSummary:
     def decision(self) -> DecisionRecord | None:
         """What the gate decided about the best candidate."""
         event = self.last(GateDecided)
-        return None if event is None else event.decision
+        if event is None or event.decision.evidence is not None or event.decision.outcome != "refused":
+            return None if event is None else event.decision
+        # Earlier runs called this a refusal, though no gate had looked.
+        return replace(event.decision, outcome="no candidate")
 
     @cached_property
     def reviews(self) -> tuple[Reviewed, ...]:
@@ -207,7 +210,7 @@ class RunSummary:
 
     @cached_property
     def after(self) -> JudgePrompt | None:
-        """The best candidate; None where none beat the first prompt, or none has been chosen yet."""
+        """The best candidate; None where the search found none, or none has been chosen yet."""
         return None if self.best is None else self.best.judge
 
     @property

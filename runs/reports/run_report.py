@@ -58,7 +58,7 @@ def say_prompt_diff(run: RunSummary) -> None:
     """Print the diff between a run's first prompt and its best candidate, word by word, and what else decides now."""
     before, after = run.before, run.after
     if after is None:
-        say("\nNo diff: no candidate beat the prompt on validation.")
+        say("\nNo diff: there is no new prompt.")
         return
     if run.words_differ:
         say(f"\nThe diff, {before.name}@{before.version} -> {after.version}")

@@ -29,7 +29,7 @@ def hunk_lines(run: RunSummary) -> tuple[list[HunkLine], str]:
     except (PromptError, WorkspaceError) as error:
         return [], str(error)
     if diff is None:
-        return [], "no candidate beat the prompt on validation"
+        return [], "there is no new prompt"
     effects = {hunk["number"]: hunk for hunk in run.hunks.hunks} if run.hunks else {}
 
     def is_ticked(number: int) -> bool:

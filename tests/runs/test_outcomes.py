@@ -12,6 +12,8 @@ from judgewright.optimize import RUN_OUTCOMES, exit_code
 from judgewright.runs.cli import main
 from judgewright.runs.demo import write_demo_rows
 
+from .stored_events import EVIDENCE, run_of
+
 TOO_LONG = "request (9632 tokens) exceeds the available context size (4096)"
 
 
@@ -101,3 +103,11 @@ def test_a_search_without_a_candidate_says_why_and_no_gate_is_named(
     assert "rule" in end
     assert "--proposer" in end
     assert "gate" not in end.lower()
+
+
+def test_what_earlier_runs_called_a_refusal_without_evidence_is_no_candidate() -> None:
+    """Stored runs keep their events; no gate had looked."""
+    reason = "no candidate beat the prompt on validation"
+    decision = {"accepted": False, "outcome": "refused", "reason": reason}
+    assert run_of(("decision", decision)).decided.outcome == "no candidate"
+    assert run_of(("decision", decision | EVIDENCE)).decided.outcome == "refused"

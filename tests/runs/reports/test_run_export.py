@@ -237,9 +237,9 @@ def test_a_run_that_found_nothing_can_be_written(tmp_path: Path) -> None:
         run = start_run(place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
         export_run(place, run.run_id, tmp_path / "out", formats=tuple(FORMATS))
     page = (tmp_path / "out" / "run.html").read_text(encoding="utf-8")
-    assert "No candidate beat the prompt" in page
+    assert "There is no new prompt" in page
     assert "No person has decided yet" in page
-    assert "No candidate beat the prompt" in (tmp_path / "out" / "run.md").read_text(encoding="utf-8")
+    assert "There is no new prompt" in (tmp_path / "out" / "run.md").read_text(encoding="utf-8")
 
 
 def test_the_command_starts_the_same_run_again() -> None:
