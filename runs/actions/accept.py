@@ -24,7 +24,7 @@ from ...judges import (
     Splits,
 )
 from ...judges.registry import KeptRule
-from ...optimize import PhraseIndex, check_candidate
+from ...optimize import BY_GATE, PhraseIndex, check_candidate
 from ...optimize.events import DecisionRecord, HunksRefused, Reviewed, write_event, write_part
 from ...optimize.holdout.ledger import remember_split
 from ...optimize.hunks import compose
@@ -64,7 +64,9 @@ def record_review(
     """
     run = read_optimization(workspace, run_id)
     if accept and (run.decided.accepted is False or run.after is None):
-        raise NotAccepted(f"this prompt is {run.decided.outcome}: {run.decided.reason}")
+        decided = run.decided
+        said = "the gate did not accept this prompt" if decided.outcome in BY_GATE else decided.outcome
+        raise NotAccepted(f"{said}: {decided.reason}")
     workspace.database.claim(run_id)
     run = read_optimization(workspace, run_id)  # again: while this waited for its turn, somebody may have decided
     decision = run.decided

@@ -132,7 +132,7 @@ def test_a_diff_that_falls_into_other_hunks_is_accepted_whole_or_not_at_all(desk
     assert found.after is not None
     events: dict[str, dict[str, object]] = {"hunks": {**write_event(found.hunks), "hunks": list(found.hunks.hunks)[1:]}}
     for accepted in (False, True):
-        outcome = "accepted" if accepted else "refused"
+        outcome = "accepted" if accepted else "undecided"
         events["decision"] = {"accepted": accepted, "outcome": outcome, "reason": "as it happens"}
         odd = retold(own, config={}, events=events)
         shown = desk.get(f"/runs/{odd.run_id}").text
