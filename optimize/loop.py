@@ -124,7 +124,7 @@ def split_rows(prompt: JudgePrompt, dataset: Dataset, services: Services, settin
         merged=parts.merged,
         seals={"holdout": parts.holdout.content_hash, "final": parts.final.content_hash},
         notes=parts.notes,
-        next_look={"number": look.number, "alpha": look.alpha},
+        next_look={"number": look.number, "alpha": look.alpha, "spent": list(look.spent)},
     )
     services.record(event)
     return parts

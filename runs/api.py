@@ -104,6 +104,8 @@ def bench(
     scale: str | None = None,
     by: str | None = None,
     budget: str | None = None,
+    seal: bool = False,
+    sealed: bool = False,
     workspace: str | Path | Place | None = None,
 ) -> Bench:
     """Measure a judge against the human labels of rows.
@@ -117,6 +119,8 @@ def bench(
             `0..3@2`; booleans, 0 and 1 need none.
         by: A column for whose values the judge is measured too.
         budget: Dollars such as `5.00`, or tokens such as `200000tokens`.
+        seal: Whether to set a holdout aside first, as `optimize` would, which no later call reads.
+        sealed: Whether to read rows that were set aside too: a look, which the next gate on them counts.
         workspace: The folder of the workspace; the nearest one above unless given.
     """
     from .actions.bench import bench_function, rows_for_function, run_bench
@@ -131,7 +135,8 @@ def bench(
             if model is not None:
                 raise InputError("a function is its own model: leave out model")
             dataset = rows_for_function(table.source, table.reading, opened.registry)
-            result = bench_function(opened, cast("JudgeFunction", judge), dataset, scale=_scale(scale), by=by)
+            function = cast("JudgeFunction", judge)
+            result = bench_function(opened, function, dataset, scale=_scale(scale), by=by, seal=seal, sealed=sealed)
         else:
             if scale is not None:
                 raise InputError("the prompt of a judge states its scale; scale is for a function")
@@ -147,6 +152,8 @@ def bench(
                     _environment(opened, model),
                     watch=watch,
                     source=BenchSource(path=source, reading=table.reading) if isinstance(source, Path) else None,
+                    seal=seal,
+                    sealed=sealed,
                 )
     return Bench(
         title=f"{result.judged.judge} on {table.source.name}",
@@ -166,13 +173,16 @@ async def abench(
     scale: str | None = None,
     by: str | None = None,
     budget: str | None = None,
+    seal: bool = False,
+    sealed: bool = False,
     workspace: str | Path | Place | None = None,
 ) -> Bench:
     """Measure a judge as `bench` does, without blocking a running event loop."""
     import asyncio
     from functools import partial
 
-    call = partial(bench, judge, rows, model=model, scale=scale, by=by, budget=budget, workspace=workspace)
+    how = {"model": model, "scale": scale, "by": by, "budget": budget, "seal": seal, "sealed": sealed}
+    call = partial(bench, judge, rows, **how, workspace=workspace)
     return await asyncio.to_thread(call)
 
 
@@ -189,7 +199,7 @@ def score(verdicts: object, *, by: str | None = None, workspace: str | Path | No
 
     judged = _verdicts(verdicts)
     with _open(workspace) as opened:
-        (seal,) = seal_judges(opened, [judged], show_all=False, by="score")
+        ((judged, seal),) = seal_judges(opened, [judged], show_all=False, by="score")
     measured = measure_one(judged, ScoreOptions(by=by)).noting(*seal.notes(), *seal.look_note())
     return VerdictScore(score=measured, title=judged.judge)
 

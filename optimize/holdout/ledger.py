@@ -92,6 +92,8 @@ class Look:
     """How many rows were open to an earlier run, where that was allowed; empty where none were."""
     alike: tuple[str, ...] = ()
     """Of which earlier rows there are too few here to count, edited ones included."""
+    spent: tuple[str, ...] = ()
+    """Which looks and measurements are counted in `number`, in words."""
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Look:  # Any: JSON
@@ -99,7 +101,8 @@ class Look:
         known = {name: fields[name] for name in cls.__dataclass_fields__ if name in fields}
         before, after = known.get("pair") or (None, None)
         pair = None if before is None else (before, after)
-        return cls(**{**known, "alike": tuple(known.get("alike", ())), "pair": pair})
+        lists = {name: tuple(known.get(name, ())) for name in ("alike", "spent")}
+        return cls(**{**known, **lists, "pair": pair})
 
     @property
     def compared(self) -> tuple[str, str]:

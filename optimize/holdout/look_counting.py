@@ -13,7 +13,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...judges import InputError, WorkspaceError
-from .ledger import SHARED, History, Look, LookOutcome, LookRecord, SeenRows, alpha_of_look, compared, version_of
+from .ledger import (
+    SHARED,
+    History,
+    Look,
+    LookOutcome,
+    LookRecord,
+    Measured,
+    SeenRows,
+    alpha_of_look,
+    compared,
+    version_of,
+)
 from .row_fingerprints import Overlap, RowFingerprints
 from .sides import Sides
 
@@ -65,10 +76,11 @@ def requested_look(history: History, request: LookRequest) -> Look:
         shares[other.holdout] = other.share
         if not other.counts:
             alike.append(other.describe())
-    own, carried, paired = _count_looks(history.records, request, shares)
-    holdouts = {holdout for holdout, share in shares.items() if share > SHARED}
-    measured = len(_measured(history, request, holdouts))
-    number = own + carried + paired + measured + 1
+    at_rows, pieces, paired = _earlier_looks(history.records, request, shares)
+    own = sum(record.look.holdout == request.holdout for record in at_rows)
+    carried = len(at_rows) - own + pieces
+    measured = _measured(history, request, {holdout for holdout, share in shares.items() if share > SHARED})
+    number = own + carried + len(paired) + len(measured) + 1
     return Look(
         holdout=request.holdout,
         number=number,
@@ -80,17 +92,18 @@ def requested_look(history: History, request: LookRequest) -> Look:
         line=request.line,
         pair=request.pair,
         carried=carried,
-        paired=paired,
-        measured=measured,
+        paired=len(paired),
+        measured=len(measured),
         opened=opened,
         alike=tuple(alike),
+        spent=(*(_describe(record) for record in (*at_rows, *paired)), *measured),
     )
 
 
-def _count_looks(
+def _earlier_looks(
     records: Iterable[LookRecord], request: LookRequest, shares: Mapping[str, float]
-) -> tuple[int, int, int]:
-    """Count earlier looks: at this holdout, at others with its rows, and at other rows by other runs of this pair.
+) -> tuple[list[LookRecord], int, list[LookRecord]]:
+    """Return the earlier looks at these rows, how many those at a few of them count for, and other runs' of this pair.
 
     Holdouts with a few of its rows each, such as many thin pieces, count as a look a twentieth that they add up to.
     """
@@ -105,14 +118,17 @@ def _count_looks(
             if look.holdout in shares:
                 continue
         earlier.append(record)
-    looks = [record.look for record in earlier]
-    at_rows = [look for look in looks if shares.get(look.holdout, 0.0) > SHARED]
-    elsewhere = [look for look in looks if shares.get(look.holdout, 0.0) <= SHARED]
-    of_pair = {look.run_id for look in elsewhere if look.compared == request.compared}
-    few = sum(shares.get(name, 0.0) for name in {look.holdout for look in elsewhere})
-    own = sum(look.holdout == request.holdout for look in at_rows)
+    at_rows = [one for one in earlier if shares.get(one.look.holdout, 0.0) > SHARED]
+    elsewhere = [one for one in earlier if shares.get(one.look.holdout, 0.0) <= SHARED]
+    counted = {request.run_id, *(one.look.run_id for one in at_rows)}
+    of_pair = {one.look.run_id: one for one in elsewhere if one.look.compared == request.compared}
+    few = sum(shares.get(name, 0.0) for name in {one.look.holdout for one in elsewhere})
     pieces = max(0, math.ceil(round(few / SHARED, 6)) - 1)
-    return own, len(at_rows) - own + pieces, len(of_pair - {request.run_id} - {look.run_id for look in at_rows})
+    return at_rows, pieces, [one for run_id, one in of_pair.items() if run_id not in counted]
+
+
+def _describe(record: LookRecord) -> str:
+    return f"{record.look.purpose} in run {record.look.run_id} ({record.outcome or 'begun'})"
 
 
 def _forgotten(look: Look, accepted_on: str, request: LookRequest) -> bool:
@@ -129,14 +145,14 @@ def _starts_anew(record: LookRecord, request: LookRequest, holdouts: set[str]) -
     return version_of(look.after) == version_of(request.before)
 
 
-def _measured(history: History, request: LookRequest, holdouts: set[str]) -> set[str]:
-    """Return the versions of other prompts that were measured on the holdout's rows since the last accept.
+def _measured(history: History, request: LookRequest, holdouts: set[str]) -> list[str]:
+    """Say of each other prompt that was measured on the holdout's rows since the last accept by which command it was.
 
     A prompt that was in use at an earlier look, or has had one, is counted there. A recheck on
     another model is on a line of its own, of which nothing was measured.
     """
     if request.line:
-        return set()
+        return []
     since = 0
     counted = {request.before, request.after, *request.known_as}
     for number, record in enumerate(history.records, 1):
@@ -146,15 +162,23 @@ def _measured(history: History, request: LookRequest, holdouts: set[str]) -> set
             counted |= {version_of(record.look.before), version_of(record.look.after), *record.look.compared}
     mine = _sealed(history.memories, request.holdout)
     # A prompt may have been measured piece by piece; three rows to try an endpoint are no look.
-    pieces: dict[tuple[str, bytes], RowFingerprints] = {}
+    pieces: dict[tuple[str, bytes], Measured] = {}
     for one in history.measured:
         if one.looks >= since and one.version not in counted:
-            pieces[one.version, one.rows.hash] = one.rows
-    overlaps = {rows.hash: mine.shared_with(rows).rows for rows in pieces.values()}
-    shared = Counter[str]()
-    for version, rows_hash in pieces:
+            pieces[one.version, one.rows.hash] = one
+    opened = [memory.open for memory in history.memories if request.holdout in memory.sealed]
+    overlaps = {one.rows.hash: _overlap(mine, one.rows, opened) for one in pieces.values()}
+    shared, by = Counter[str](), dict[str, str]()
+    for (version, rows_hash), one in pieces.items():
         shared[version] += overlaps[rows_hash]
-    return {version for version, rows in shared.items() if rows > SHARED * mine.rows}
+        by.setdefault(version, one.by)
+    return [f"{by[version]} of {version}" for version, rows in shared.items() if rows > SHARED * mine.rows]
+
+
+def _overlap(mine: RowFingerprints, theirs: RowFingerprints, opened: Sequence[RowFingerprints]) -> int:
+    """Count the rows that were measured and are in a holdout; what was open beside it, word for word, is none of it."""
+    shared = mine.shared_with(theirs).rows
+    return min([shared, *(theirs.rows - theirs.rows_in(part) for part in opened)]) if shared else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -196,6 +196,11 @@ class RowFingerprints:
         met = [group for group in met if not group.rows <= apart]
         return Overlap(rows=sum(group.size for group in met), groups=len(met))
 
+    def rows_in(self, other: RowFingerprints) -> int:
+        """Count the rows, by whole groups, that stand in another part word for word."""
+        shared = self._shared_keys(other)
+        return sum(group.size for group in self._groups_with(shared) if group.rows <= shared) if shared else 0
+
     def shared_with(self, other: RowFingerprints, *, unless: Sequence[RowFingerprints] = ()) -> Overlap:
         """Count the rows and groups that two parts have in common, edited ones too; never more than either has.
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 
 from ...judges import (
@@ -60,7 +61,7 @@ from ..store.bench_config import BenchConfig, BenchSource
 from ..store.journal import RunJournal
 from ..store.model_tests import find_test
 from ..store.run_clients import start_run_client
-from ..store.sealed_rows import enter_look, seal_of, version_of
+from ..store.sealed_rows import cost_of_measuring, enter_look, read_open, seal_first, seal_of, version_of
 from ..store.workspace import Workspace
 from .reliability import ReliabilityReport, check_reliability
 
@@ -87,6 +88,8 @@ class BenchResult:
     shown: JudgedDataset
     """The rows that may be shown one by one: all but those sealed to a run."""
     notes: tuple[str, ...] = field(default=())
+    first: tuple[str, ...] = ()
+    """What is read, and what the figures cost a later gate: said before a model is asked."""
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the benchmark's JSON, whatever else was asked for, and the calls and their cost."""
@@ -105,7 +108,7 @@ class BenchResult:
             "cost": self.stats.cost,
             "dropped": sorted(self.stats.dropped),
             "ignored": dict(self.stats.ignored),
-            "notes": list(self.stats.notes),
+            "notes": [*self.first, *self.stats.notes],
         }
 
 
@@ -121,6 +124,9 @@ def run_bench(
     watch: Watch,
     show_all: bool = False,
     source: BenchSource | None = None,
+    seal: bool = False,
+    sealed: bool = False,
+    say_first: Callable[[str], None] = lambda note: None,
 ) -> BenchResult:
     """Benchmark a judge in a workspace, where every reply is recorded and none is paid for twice.
 
@@ -132,6 +138,9 @@ def run_bench(
         trust: How far the figures are checked.
         show_all: Whether single rows are shown even where they are sealed, which opens them.
         source: The file that the rows come from; None for rows from memory, which nobody can look at later.
+        seal: Whether to set a holdout aside first, see `seal_first`.
+        sealed: Whether to read rows that were so sealed too, which is a look.
+        say_first: Told, before a model is asked, what is read and what the figures cost a later gate.
 
     Raises:
         InputError: A column that was named is missing, the options contradict each other, or the model is none that
@@ -144,6 +153,15 @@ def run_bench(
         raise InputError("--repeat is for rows judged whole", hint="leave out --by-claim and --listwise")
     if options.by is not None:
         require_column(dataset, options.by)
+    if seal:
+        seal_first(workspace, dataset, None if source is None else source.path)
+    read = read_open(workspace, dataset, sealed=sealed or show_all)
+    first_said = read.notes or cost_of_measuring(workspace, dataset, f"{prompt.name}@{prompt.version}")
+    for note in first_said:
+        say_first(note)
+    dataset = read.dataset
+    if source is not None and read.left_out.any():
+        source = replace(source, left_out=np.packbits(read.left_out).tobytes().hex())
     settings = JudgeSettings(max_tokens=models.max_tokens, confidence=options.confidence)
     kept = workspace.registry.kept_rule(prompt)
     rule = kept.rule if kept else None
@@ -166,10 +184,10 @@ def run_bench(
                 progress=partial(watch, "planted instructions"),
             )
         stats = client.stats
-        seal = seal_of(workspace, dataset, show_all=show_all, by="bench")
-        enter_look(workspace, prompt.version, dataset, by="bench")
+        hidden = seal_of(workspace, dataset, show_all=show_all, by="bench")
+        enter_look(workspace, read.looked_at_by(prompt.version), dataset, by="bench")
         first = replies.rounds[0]
-        shown = seal.shown(first)
+        shown = hidden.shown(first)
         claims = replies.claims
         if claims is not None:
             claims = claims.only({row.id for row in shown.dataset.rows})
@@ -188,16 +206,23 @@ def run_bench(
             benchmark=measure(first),
             by=by_column(first, options.by) if options.by else {},
             macro=macro_means(first, options.by) if options.by and first.scale.kind != "choice" else {},
-            ceilings=check_reliability(replies.rounds, trust or TrustOptions(), shown=seal.shown),
+            ceilings=check_reliability(replies.rounds, trust or TrustOptions(), shown=hidden.shown),
             claims=claims,
             ranked=replies.ranked,
             flips=flips,
             stats=stats,
             shown=shown,
-            notes=(*notes, *seal.notes(), *seal.look_note(), *describe_spending(stats)),
+            first=first_said,
+            notes=(
+                *notes,
+                *read.notes,
+                *hidden.notes(),
+                *(() if read.notes else hidden.look_note()),
+                *describe_spending(stats),
+            ),
         )
         journal = RunJournal(workspace.database, run_id)
-        event = _measured(result, prompt, client, sealed=seal.count, source=source)
+        event = _measured(result, prompt, client, sealed=hidden.count, source=source)
         journal.record(event.kind, write_event(event))
     return result
 
@@ -313,6 +338,8 @@ def bench_function(
     *,
     scale: OutputScale | None = None,
     by: str | None = None,
+    seal: bool = False,
+    sealed: bool = False,
 ) -> BenchResult:
     """Benchmark a judge that is a Python function; its figures are entered in the ledger as those of any judge.
 
@@ -321,9 +348,13 @@ def bench_function(
     """
     if by is not None:
         require_column(dataset, by)
+    if seal:
+        seal_first(workspace, dataset)
+    read = read_open(workspace, dataset, sealed=sealed)
+    dataset = read.dataset
     judged = judge_with_function(function, dataset, scale=scale)
-    seal = seal_of(workspace, dataset, by="bench")
-    enter_look(workspace, version_of(judged), dataset, by="bench")
+    hidden = seal_of(workspace, dataset, by="bench")
+    enter_look(workspace, read.looked_at_by(version_of(judged)), dataset, by="bench")
     return BenchResult(
         judged=judged,
         benchmark=measure(judged),
@@ -334,8 +365,9 @@ def bench_function(
         ranked=None,
         flips=None,
         stats=ClientStats(),
-        shown=seal.shown(judged),
-        notes=(*seal.notes(), *seal.look_note()),
+        shown=hidden.shown(judged),
+        first=read.notes,
+        notes=(*read.notes, *hidden.notes(), *(() if read.notes else hidden.look_note())),
     )
 
 

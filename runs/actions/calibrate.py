@@ -27,6 +27,7 @@ from ..config.environment import Environment
 from ..config.options import ModelOptions
 from ..store.ledger import HoldoutLedger
 from ..store.run_clients import start_run_client
+from ..store.sealed_rows import read_open
 from ..store.workspace import Workspace
 
 Watch = Callable[[str, Progress], None]
@@ -96,7 +97,7 @@ def run_calibration(
     workspace.database.claim()
     ledger = HoldoutLedger(workspace.database)
     parts = split_with_memory(ledger.memories(), None, dataset, shares)
-    rows = parts.validation
+    rows, read = parts.validation, read_open(workspace, dataset)
     require_labels(rows, prompt.scale)
     config = {"judge": prompt.name, "version": prompt.version, "model": models.model, "confidence": settings.confidence}
     config |= {"metric": metric, "method": method, "data_hash": dataset.content_hash}
@@ -130,7 +131,7 @@ def run_calibration(
         kept=kept,
         path=path,
         shares=parts.shares,
-        notes=parts.notes,
+        notes=(*parts.notes, *read.notes),
         stats=client.stats,
     )
 

@@ -19,6 +19,8 @@ from ...judges.files import (
 )
 from ...slices.features import read_features
 from ..config.environment import Environment
+from ..store.sealed_rows import read_open
+from ..store.workspace import Workspace
 
 SIDE_COLUMNS = ("split", "orig_split")
 """Columns that hold the side of a split where none is named."""
@@ -50,13 +52,15 @@ class CheckOptions:
     split: str | None = None
     """The column of the split's side."""
     against: Path | None = None
+    sealed: bool = False
+    """Whether to read rows that a person sealed first too, which is a look."""
 
 
 def check_file(
     path: Path,
     options: CheckOptions,
     *,
-    registry: Registry,
+    workspace: Workspace,
     environment: Environment,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> tuple[DataReport, RunPrice | None]:
@@ -66,12 +70,24 @@ def check_file(
         InputError: A column that was named is missing, or the model is no name.
         DataError: The file, or any of its rows, cannot be read.
     """
+    registry = workspace.registry
     raw = read_raw_rows(path, options.roles, judges=judge_inputs(registry))
+    raw = open_raw(workspace, raw, path, sealed=options.sealed)
     scan_all = options.prompt is None
     report = look_at_rows(raw, path, options, registry=registry, scan_all=scan_all, progress=progress)
     model = tokens_model(options.model, environment)
     report = replace(report, tokens=count_row_tokens(raw.rows, model=model, prompt=options.prompt))
     return report, price_of(report, options, environment)
+
+
+def open_raw(workspace: Workspace, raw: RawRows, path: Path, *, sealed: bool = False) -> RawRows:
+    """Return what may be read of a file's rows; see `read_open`."""
+    dataset = Dataset.of(raw.rows, labels=infer_raw_scale(raw.rows), name=path.name)
+    read = read_open(workspace, dataset, sealed=sealed)
+    read.enter(workspace, by="data check")
+    kept = [i for i, out in enumerate(read.left_out.tolist()) if not out]
+    rows, lines = (tuple(column[i] for i in kept) for column in (raw.rows, raw.lines))
+    return replace(raw, rows=rows, lines=lines, notes=(*raw.notes, *read.notes))
 
 
 def look_at_rows(

@@ -14,7 +14,7 @@ from ...judges import load_prompt
 from ...judges.files import DataReport, RawRoles, TokenSummary, count_row_tokens, judge_inputs, read_raw_rows
 from ..store.row_pages import Json
 from ..store.workspace import Workspace
-from .check_data import CheckOptions, look_at_rows
+from .check_data import CheckOptions, look_at_rows, open_raw
 
 _TOLD_EVERY = 1_000
 """Texts that are looked at between two words about how far it is."""
@@ -42,7 +42,7 @@ def read_file_pages(
     """
     path, roles = Path(names[0]), RawRoles(**json.loads(names[1]))
     doing(f"Reading {path.name}")
-    raw = read_raw_rows(path, roles, judges=judge_inputs(workspace.registry))
+    raw = open_raw(workspace, read_raw_rows(path, roles, judges=judge_inputs(workspace.registry)), path)
     if kind == "tokens":
         doing(f"Counting the tokens of {len(raw.rows):,} rows")
         prompt = load_prompt(names[2], origin="the judge") if names[2] else None

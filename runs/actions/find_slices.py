@@ -33,7 +33,7 @@ from ...slices.significance import MIN_GROUPS
 from ...slices.target import TARGETS
 from ...slices.topics import add_topics, fit_topics
 from ..store.journal import find_run
-from ..store.sealed_rows import enter_look, require_shown, seal_of, version_of
+from ..store.sealed_rows import enter_look, read_open, require_shown, seal_of, version_of
 from ..store.workspace import Workspace
 from .run_summary import baseline, read_optimization
 
@@ -71,6 +71,7 @@ def read_judged(
     reading: Mapping[str, Any],  # Any: load_verdicts' own
     *,
     show_all: bool = False,
+    sealed: bool = False,
     audited: Path | None = None,
 ) -> JudgedDataset:
     """Return the open rows of a verdict file; where there is no such file, those of a run.
@@ -79,6 +80,7 @@ def read_judged(
         source: A path, or a run as `find_run` takes it.
         reading: The arguments of `load_verdicts`; None and False stand for what was not given.
         show_all: Whether to return a file's rows that are sealed to a run too, which opens them.
+        sealed: Whether to read a file's rows that a person sealed first too, which is a look.
         audited: A file with marks, whose labels count instead.
 
     Raises:
@@ -89,9 +91,10 @@ def read_judged(
         judged = load_verdicts(Path(source), **given)
         if audited is not None:
             judged = replace(judged, dataset=with_audited_labels(judged.dataset, audited))
-        return open_rows(workspace, judged, show_all=show_all)
-    if show_all:
-        raise InputError("--all is for a verdict file; of a run only the open rows are read")
+        return open_rows(workspace, judged, show_all=show_all, sealed=sealed)
+    if show_all or sealed:
+        name = "--all" if show_all else "--sealed"
+        raise InputError(f"{name} is for a verdict file; of a run only the open rows are read")
     if given:
         option = next(iter(given)).replace("_", "-")
         raise InputError(f"--{option} says how a verdict file is read, and {source!r} is no file")
@@ -104,15 +107,19 @@ def read_judged(
     return replace(judged, dataset=replace(judged.dataset, notes=(*judged.dataset.notes, note)))
 
 
-def open_rows(workspace: Workspace, judged: JudgedDataset, *, show_all: bool) -> JudgedDataset:
+def open_rows(workspace: Workspace, judged: JudgedDataset, *, show_all: bool, sealed: bool = False) -> JudgedDataset:
     """Leave out what is sealed to a run, and enter that the rest was looked at with this judge."""
     # Rows of one query err together: as independent they would find slices in noise.
     judged = replace(judged, dataset=group_by_text(judged.dataset, fewest=2 * MIN_GROUPS))
-    seal = seal_of(workspace, judged.dataset, show_all=show_all, by="slices")
-    shown = seal.shown(judged)
-    require_shown(seal, shown, name=judged.dataset.name)
-    enter_look(workspace, version_of(judged), shown.dataset, by="slices")
-    return shown.noting(*seal.notes())
+    read = read_open(workspace, judged.dataset, sealed=sealed or show_all)
+    judged = read.of(judged).noting(*read.notes)
+    notes: tuple[str, ...] = ()
+    if not read.sealed or show_all:
+        seal = seal_of(workspace, judged.dataset, show_all=show_all, by="slices")
+        notes, judged = seal.notes(), seal.shown(judged)
+        require_shown(seal, judged, name=judged.dataset.name)
+    enter_look(workspace, read.looked_at_by(version_of(judged)), judged.dataset, by="slices")
+    return judged.noting(*notes)
 
 
 def with_topics(judged: JudgedDataset, wanted: Search) -> JudgedDataset:

@@ -65,6 +65,8 @@ class MinimumDetectableEffect:
     groups: int
     look: int
     alpha: float
+    spent: tuple[str, ...] = ()
+    """Which earlier looks and measurements are counted, in words."""
     basis: str
     """Where the churn and the judge's errors come from."""
     perfect: float | None = None
@@ -81,6 +83,7 @@ class MinimumDetectableEffect:
         body = {"metric": self.metric, "size": self.size, "high": self.high, "at_assumed": self.at_assumed}
         body |= {"churn": self.churn.to_json(), "assumed_churn": CHURN}
         body |= {"holdout_rows": self.rows, "holdout_groups": self.groups, "look": self.look, "alpha": self.alpha}
+        body |= {"spent": list(self.spent)}
         body |= {"perfect": self.perfect, "guards": [asdict(need) for need in self.guards]}
         body |= {"floors": [asdict(need) for need in self.floors]}
         return body | {"basis": self.basis} | ({"reason": self.reason} if self.reason else {})
@@ -287,6 +290,7 @@ def minimum_detectable_gain(workspace: Workspace, planned: PlannedRun, seen: Pil
         groups=holdout.groups,
         look=look.number,
         alpha=alpha,
+        spent=look.spent,
         basis=basis,
         perfect=perfect,
         guards=guard_needs(planned.objective.guards, judged, churn=share),

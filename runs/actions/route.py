@@ -38,7 +38,7 @@ from ...judges.routing import (
 from ..config.environment import Environment
 from ..config.options import ModelOptions
 from ..store.run_clients import start_run_client
-from ..store.sealed_rows import enter_look, seal_of
+from ..store.sealed_rows import enter_look, read_open, seal_of
 from ..store.workspace import Workspace
 from .bench import describe_spending
 
@@ -144,7 +144,7 @@ def run_routing(
     if by is not None:
         require_column(dataset, by)
 
-    retriever = _open_retriever(catalog, embedder)
+    retriever, dataset = _open_retriever(catalog, embedder), read_open(workspace, dataset).dataset
 
     def count(done: int, total: int) -> None:
         watch("questions", Progress(done=done, total=total, failed=0, recorded=0, cost=None, tokens=0))

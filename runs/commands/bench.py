@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...judges.errors import BudgetSpent
+from ...judges.errors import BudgetSpent, InputError
 from ..config.options import BenchOptions, JudgeModelOptions, RowOptions, TrustOptions
 from ..terminal import progress_on_stderr, say, say_json
 from .failure import error_body, report_failure
 from .help import Command
-from .options import all_option, json_option, options_of, writes_workspace
+from .options import all_option, json_option, options_of, output_option, sealed_option, writes_workspace
 
 if TYPE_CHECKING:
     from ..actions.bench import BenchResult
@@ -35,6 +35,12 @@ Ranking:  judgewright bench context_relevance rows.jsonl --model your-model --li
 @click.argument("data", type=click.Path(path_type=Path))
 @options_of(rows=RowOptions, models=JudgeModelOptions, options=BenchOptions, trust=TrustOptions)
 @all_option
+@output_option(
+    "--seal",
+    is_flag=True,
+    help="Set a holdout aside first, as `optimize` would; from then on it is read by no command.",
+)
+@sealed_option
 @writes_workspace
 @json_option
 def bench(
@@ -45,6 +51,8 @@ def bench(
     options: BenchOptions,
     trust: TrustOptions,
     show_all: bool,
+    seal: bool,
+    sealed: bool,
     workspace: Workspace,
     as_json: bool,
 ) -> None:
@@ -56,11 +64,20 @@ def bench(
     from ..store.run_config import read_rows
     from .model_access import asking_environment
 
+    said: list[str] = []
+
+    def say_first(note: str) -> None:
+        if not as_json:
+            said.append(note)
+            say(f"note: {note}", to_stderr=True)
+
     with progress_on_stderr(quiet=as_json) as watch:
         prompt = workspace.registry.get(judge)
         dataset = read_rows(prompt, data, rows)
         inside = ""
         if options.slice_ is not None:
+            if seal:
+                raise InputError("--seal is for a whole file", hint="seal first, then bench --slice")
             predicate = read_slice(options.slice_, saved_slices(workspace))
             dataset, inside = rows_in_slice(dataset, predicate), str(predicate)
         result = run_bench(
@@ -74,6 +91,9 @@ def bench(
             watch=watch,
             show_all=show_all,
             source=BenchSource(path=data, reading=rows.as_arguments(), slice=inside),
+            seal=seal,
+            sealed=sealed,
+            say_first=say_first,
         )
     title = f"{prompt.name}@{prompt.version} on {data.name}"
     if options.out is not None:
@@ -97,7 +117,8 @@ def bench(
         say_json(result.to_json() | error_body(shortfall))
     else:
         for note in (*dataset.notes, *result.notes):
-            say(f"note: {note}")
+            if note not in said:
+                say(f"note: {note}")
         _say(result, title, options, trust)
         for path in (options.out, options.html):
             if path is not None:

@@ -23,7 +23,7 @@ from ..reports.data_report import say_data_report, say_import, say_label_queues
 from ..store.workspace import Workspace
 from ..terminal import counting_on_stderr, say, say_json, say_table
 from .help import Group
-from .options import json_option, options_of, output_option, reads_workspace, writes_workspace
+from .options import json_option, options_of, output_option, reads_workspace, sealed_option, writes_workspace
 from .output_paths import OutFile, OutFolder
 
 _data = partial(option, "Data")
@@ -91,9 +91,10 @@ def data() -> None:
 @data.command(epilog="Example:  judgewright data check rows.jsonl --judge groundedness --model your-model")
 @click.argument("file", type=click.Path(path_type=Path))
 @options_of(options=CheckingOptions)
+@sealed_option
 @reads_workspace
 @json_option
-def check(file: Path, options: CheckingOptions, workspace: Workspace, as_json: bool) -> None:
+def check(file: Path, options: CheckingOptions, sealed: bool, workspace: Workspace, as_json: bool) -> None:
     """Show what a person should see of a data file before paying for a run. It informs: the exit code is 0."""
     prompt = workspace.registry.get(options.judge) if options.judge else None
     inputs, words = options.columns, mapped_words(options.label_map)
@@ -104,11 +105,16 @@ def check(file: Path, options: CheckingOptions, workspace: Workspace, as_json: b
         )
     roles = RawRoles(inputs=inputs, label=options.label, id=options.id_, group=options.group, words=words)
     wanted = CheckOptions(
-        roles=roles, prompt=prompt, model=options.model, split=options.split_column, against=options.against
+        roles=roles,
+        prompt=prompt,
+        model=options.model,
+        split=options.split_column,
+        against=options.against,
+        sealed=sealed,
     )
     environment = read_environment().in_workspace(workspace.root)
     with counting_on_stderr("looking at texts", quiet=as_json) as count:
-        report, price = check_file(file, wanted, registry=workspace.registry, environment=environment, progress=count)
+        report, price = check_file(file, wanted, workspace=workspace, environment=environment, progress=count)
     if as_json:
         say_json(report.to_json() | {"price": asdict(price) if price else None})
     else:

@@ -22,7 +22,7 @@ from ..reports.label_screen import REASONS, AnswerKeys, row_lines
 from ..terminal import has_screen, inline, say, say_json
 from .help import Command
 from .label_keys import END, HAS_KEYS, Answers, KeyAnswers, LineAnswers
-from .options import elsewhere, json_option, options_of, writes_workspace
+from .options import elsewhere, json_option, options_of, sealed_option, writes_workspace
 
 if TYPE_CHECKING:
     from ...judges import Dataset
@@ -77,9 +77,17 @@ class LabelOptions:
 @click.command(cls=Command, epilog=EXAMPLES)
 @click.argument("queue", required=False)
 @options_of(options=LabelOptions, reading=RowOptions)
+@sealed_option
 @writes_workspace
 @json_option
-def label(queue: str | None, options: LabelOptions, reading: RowOptions, workspace: Workspace, as_json: bool) -> None:
+def label(
+    queue: str | None,
+    options: LabelOptions,
+    reading: RowOptions,
+    sealed: bool,
+    workspace: Workspace,
+    as_json: bool,
+) -> None:
     """Label the rows of QUEUE, one key each; what judges say of them is not shown.
 
     QUEUE is a run's id, the beginning of one, or `latest`; --rows makes one. Each label is kept at once: stop with q,
@@ -95,7 +103,7 @@ def label(queue: str | None, options: LabelOptions, reading: RowOptions, workspa
             "label which rows?", hint="judgewright label QUEUE goes on; judgewright label --rows FILE begins"
         )
     if options.rows is not None:
-        queue = _make_queue(workspace, options.rows, options, reading)
+        queue = _make_queue(workspace, options.rows, options, reading, sealed=sealed)
     elif not workspace.exists:
         raise InputError(f"there is no workspace at {workspace.place}", hint="give --workspace, or --rows FILE")
     annotator = options.annotator or _login()
@@ -126,11 +134,16 @@ def _login() -> str:
         raise InputError("nobody knows who labels", hint="say it with --annotator NAME") from None
 
 
-def _make_queue(workspace: Workspace, path: Path, options: LabelOptions, reading: RowOptions) -> str:
+def _make_queue(workspace: Workspace, path: Path, options: LabelOptions, reading: RowOptions, *, sealed: bool) -> str:
     from ..actions.label_queue import create_queue, list_rows, read_rows_to_label
+    from ..store.sealed_rows import read_open
 
     how = reading.as_arguments()
-    dataset = read_rows_to_label(workspace.registry, path, how, judge=options.judge)
+    read = read_open(workspace, read_rows_to_label(workspace.registry, path, how, judge=options.judge), sealed=sealed)
+    read.enter(workspace, by="label")
+    for note in read.notes:
+        say(f"note: {note}", to_stderr=True)
+    dataset = read.dataset
     if options.next_ is None:
         config = list_rows(dataset, path=path, reading=how, again=options.again, seed=options.seed)
     else:

@@ -251,6 +251,12 @@ def all_option(command: F) -> F:
     return output_option("--all", "show_all", is_flag=True, help=text)(command)
 
 
+def sealed_option(command: F) -> F:
+    """Add `--sealed`."""
+    text = "Read rows too that `bench --seal` set aside: that is a look, which the next gate on them counts."
+    return output_option("--sealed", is_flag=True, help=text)(command)
+
+
 def retired_option(name: str, instead: str) -> Callable[[F], F]:
     """Add a flag that is gone: it stays out of the help, and using it says what to do instead."""
 

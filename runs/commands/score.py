@@ -32,7 +32,7 @@ from ..store.sealed_rows import seal_judges
 from ..store.workspace import Workspace
 from ..terminal import say_json
 from .help import Command
-from .options import all_option, json_option, options_of, reads_workspace
+from .options import all_option, json_option, options_of, reads_workspace, sealed_option
 
 EXAMPLES = """\
 Example:  judgewright score verdicts.jsonl --score verdict --confidence confidence --group query_id
@@ -111,6 +111,7 @@ class FigureOptions:
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILES]...")
 @options_of(reading=ColumnOptions, measures=ScoreOptions, figures=FigureOptions, trust=TrustOptions)
 @all_option
+@sealed_option
 @reads_workspace
 @json_option
 def score(
@@ -120,6 +121,7 @@ def score(
     figures: FigureOptions,
     trust: TrustOptions,
     show_all: bool,
+    sealed: bool,
     workspace: Workspace,
     as_json: bool,
 ) -> None:
@@ -157,10 +159,9 @@ def score(
             say_reliability(noise, audit=None)
         return
     judges = read_judges(files, columns)
-    seals = seal_judges(workspace, judges.values(), show_all=show_all, by="score")
+    read = seal_judges(workspace, judges.values(), show_all=show_all, by="score", sealed=sealed)
     if len(judges) == 1 and not published:
-        (seal,) = seals
-        (judged,) = judges.values()
+        ((judged, seal),) = read
         judged = judged.noting(*seal.notes(), *seal.look_note())
         one = measure_one(judged, measures)
         if figures.html is not None:
@@ -185,9 +186,7 @@ def score(
     for option_name, value in {"by": by, "html": figures.html, **vars(trust)}.items():
         if value:
             raise InputError(f"--{option_name} is for one judge", hint="name one file, and one --score column")
-    judges = {
-        name: judged.noting(*seal.look_note()) for (name, judged), seal in zip(judges.items(), seals, strict=True)
-    }
+    judges = {name: judged.noting(*seal.look_note()) for name, (judged, seal) in zip(judges, read, strict=True)}
     board = measure_many(judges, measures, metric=figures.metric, published=published)
     if as_json:
         say_json(to_json(board, judges))

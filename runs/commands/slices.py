@@ -39,7 +39,7 @@ from ..reports.slice_report import say_measured, say_rows, say_slices, say_tree
 from ..store.workspace import Workspace
 from ..terminal import counting_on_stderr, say, say_json
 from .help import Command
-from .options import all_option, json_option, options_of, reads_workspace
+from .options import all_option, json_option, options_of, reads_workspace, sealed_option
 from .output_paths import NumberedOutFile
 
 EXAMPLES = """\
@@ -124,6 +124,7 @@ class LookOptions:
 @click.argument("run_or_verdicts")
 @options_of(options=Search, reading=ReadingOptions, look=LookOptions)
 @all_option
+@sealed_option
 @reads_workspace
 @json_option
 def slices(
@@ -132,6 +133,7 @@ def slices(
     reading: ReadingOptions,
     look: LookOptions,
     show_all: bool,
+    sealed: bool,
     workspace: Workspace,
     as_json: bool,
 ) -> None:
@@ -141,7 +143,10 @@ def slices(
     'dataset = ragtruth and source_words in [150, 400)'.
     """
     look.require_sense()
-    judged = read_judged(run_or_verdicts, workspace, reading.arguments(), show_all=show_all, audited=reading.audited)
+    if sealed and (look.rows or look.audit):
+        raise InputError("--sealed shows no single row", hint="--all opens them, and they are no holdout any more")
+    how = {"show_all": show_all, "sealed": sealed}
+    judged = read_judged(run_or_verdicts, workspace, reading.arguments(), **how, audited=reading.audited)
     judged, saved = with_topics(judged, options), saved_slices(workspace)
     for name in ("where", "tree", "audit"):
         if getattr(look, name) is not None:

@@ -119,7 +119,7 @@ def train(
     from ...judges.students import StudentSettings, write_student
     from ..actions.bench import write_verdicts
     from ..actions.students import read_teacher, run_training
-    from ..store.sealed_rows import seal_judges
+    from ..store.sealed_rows import read_open, seal_judges
 
     if options.metric not in BINARY_METRICS:
         raise InputError(f"--metric {options.metric!r} is none of {', '.join(BINARY_METRICS)}")
@@ -130,9 +130,10 @@ def train(
         inputs=named, folds=options.folds, metric=options.metric, method=options.method, seed=options.seed
     )
     teacher = read_teacher(verdicts, options.columns(), rows=options.rows, inputs=options.inputs)
+    teacher = read_open(workspace, teacher.dataset).of(teacher)
     with counting_on_stderr("students", quiet=as_json) as count:
         report = run_training(teacher, settings, count=count)
-    (seal,) = seal_judges(workspace, [report.trained.held_out], show_all=False, by="student train")
+    ((_, seal),) = seal_judges(workspace, [report.trained.held_out], show_all=False, by="student train")
     report = replace(report, notes=(*report.notes, *seal.notes(), *seal.look_note()))
     if out is not None:
         write_student(report.trained.student, out)

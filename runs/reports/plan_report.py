@@ -23,6 +23,8 @@ def describe_detectable(effect: MinimumDetectableEffect, rows: int) -> list[str]
     """
     basis = f"{effect.rows:,} holdout rows in {effect.groups:,} groups, look {effect.look}, alpha {effect.alpha:.4f}"
     lines = [f"The smallest gain of {effect.metric} that the gate shows with 80 % power ({basis})"]
+    if effect.spent:
+        lines.append(f"  spent on these rows before: {'; '.join(effect.spent)}")
     if effect.size is None:
         lines.append(f"  not known: {effect.reason}")
     else:

@@ -165,7 +165,8 @@ def _split(event: RowsSplit) -> None:
     say(f"\nSplit: {parts} rows (holdout and final are sealed)")
     if event.next_look and event.next_look["number"] > 1:
         number_, alpha = event.next_look["number"], event.next_look["alpha"]
-        say(f"  the gate would be look {number_} at these rows (alpha {alpha:.4f}): earlier looks were spent on them")
+        spent = "; ".join(event.next_look.get("spent", ())) or "earlier looks were spent on them"
+        say(f"  the gate would be look {number_} at these rows (alpha {alpha:.4f}): {inline(spent)}")
     for note in event.notes:
         say(f"  {inline(note)}")
 

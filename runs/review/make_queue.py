@@ -8,6 +8,7 @@ from pathlib import Path
 from ..actions.label_queue import create_queue, list_rows, only_rows, read_rows_to_label
 from ..actions.row_pages import keep_queue
 from ..config.options import RowOptions
+from ..store.sealed_rows import read_open
 from ..store.workspace import Workspace
 
 
@@ -37,7 +38,8 @@ def make_queue(workspace: Workspace, wanted: NewQueue) -> str:
         WorkspaceError: It cannot be entered or kept.
     """
     path, reading = Path(wanted.data), RowOptions().as_arguments()
-    dataset = read_rows_to_label(workspace.registry, path, reading, judge=wanted.judge or None)
+    every = read_rows_to_label(workspace.registry, path, reading, judge=wanted.judge or None)
+    dataset = read_open(workspace, every).dataset
     config = list_rows(dataset, path=path, reading=reading, again=wanted.again, seed=wanted.seed)
     config = replace(config, question=wanted.question, second=wanted.second)
     run_id = create_queue(workspace, config)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ...judges import (
     Dataset,
@@ -30,6 +32,8 @@ class BenchSource:
     """Arguments of `load_dataset`; `label_scale` as text."""
     slice: str = ""
     """The predicate whose rows were measured; empty for all rows."""
+    left_out: str = ""
+    """Which of these rows were sealed and not read, as bits in hexadecimal; empty for none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +52,8 @@ class BenchConfig:
     data_hash: str = ""
     reading: Mapping[str, Any] = field(default_factory=dict[str, Any])  # Any: JSON
     slice: str = ""
+    left_out: str = ""
+    """See `BenchSource`."""
     confidence: str = "ask"
     max_tokens: int | None = None
     claims: Mapping[str, str] | None = None
@@ -82,6 +88,7 @@ class BenchConfig:
             data_hash=dataset.content_hash,
             reading={} if source is None else source.reading,
             slice="" if source is None else source.slice,
+            left_out="" if source is None else source.left_out,
             confidence=options.confidence,
             max_tokens=max_tokens,
             claims=claims,
@@ -140,6 +147,9 @@ class BenchConfig:
         rows = load_as_said(Path(self.data), self.reading, inputs=prompt.inputs, scale=prompt.scale)
         if self.slice:
             rows = rows_in_slice(rows, parse_predicate(self.slice))
+        if self.left_out:
+            sealed = np.unpackbits(np.frombuffer(bytes.fromhex(self.left_out), np.uint8), count=len(rows))
+            rows = replace(rows, rows=tuple(row for row, out in zip(rows.rows, sealed, strict=True) if not out))
         rows = as_grouped_before(rows, self.data_hash)
         if rows.content_hash != self.data_hash:
             raise InputError(

@@ -1,8 +1,11 @@
-"""Find which rows of a dataset are sealed to a run, and say what may be shown of them.
+"""Find which rows of a dataset are sealed, and say what may be read and shown of them.
 
 Figures of a prompt on sealed rows are a look: the ledger counts it when a prompt is next gated on them. Single rows,
 errors and slices are shown from the other rows only; to show all opens the holdout, and the ledger says so. Rows are
 recognised by their content, so that a copy, a part or a verdict file of the same rows is recognised too.
+
+Rows that a person sealed before anything was measured (`bench --seal`) are not even read, unless `--sealed` asks for
+it: that is a look, whichever prompt it is about.
 """
 
 from __future__ import annotations
@@ -11,16 +14,20 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
 from ...judges import BoolArray, Dataset, InputError, JudgedDataset, Verdict
-from ...optimize.holdout.ledger import History, SeenRows
+from ...optimize.holdout.ledger import History, SeenRows, remember_split, split_with_memory
+from ...optimize.holdout.look_counting import LookRequest, requested_look
 from ...optimize.holdout.row_fingerprints import RowFingerprints, row_keys
 from .ledger import HoldoutLedger
-from .sides import SIDES_FILE
+from .sides import SIDES_FILE, enter_sides
 from .workspace import Workspace
 
+SEAL_FIRST = "bench --seal"
+"""How the ledger calls a holdout that was sealed before a run."""
 _VERSION = re.compile(r".+@([0-9a-f]{12})")
 _UNNAMED = "verdicts-"
 """What begins the name of a judge that only its verdicts tell."""
@@ -50,6 +57,8 @@ class Seal:
     @property
     def sealed_by(self) -> str:
         """What sealed the rows, in words."""
+        if self.run_id.startswith(SEAL_FIRST):
+            return f"by {SEAL_FIRST}"
         return f"by {self.run_id}" if self.run_id.startswith(SIDES_FILE) else f"to run {self.run_id}"
 
     def shown(self, judged: JudgedDataset) -> JudgedDataset:
@@ -72,6 +81,110 @@ class Seal:
         return (
             "figures on sealed rows are a look, which counts at the next gate on them (the prompt in use costs none)",
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadRows:
+    """What is read of a dataset some rows of which a person sealed."""
+
+    dataset: Dataset
+    left_out: BoolArray
+    """Which rows of the whole dataset are not read; shape (rows,)."""
+    sealed: bool
+    """Whether sealed rows are read, as was asked: that is a look."""
+    notes: tuple[str, ...] = ()
+
+    def of(self, judged: JudgedDataset) -> JudgedDataset:
+        """Return the rows of a judged dataset that are read."""
+        return judged.only(np.flatnonzero(~self.left_out).tolist()) if self.left_out.any() else judged
+
+    def enter(self, workspace: Workspace, *, by: str) -> None:
+        """Enter that sealed rows were read by a command that is about no one prompt; nothing where none were."""
+        if self.sealed:
+            ledger = HoldoutLedger(workspace.database)
+            ledger.measured(self.looked_at_by(by), RowFingerprints.of(self.dataset), by=by)
+
+    def looked_at_by(self, version: str) -> str:
+        """Return under which name the ledger has what was read; of sealed rows it is no prompt's own."""
+        return f"{version} on sealed rows" if self.sealed else version
+
+
+def seal_first(workspace: Workspace, dataset: Dataset, data: Path | None = None) -> None:
+    """Set holdout and final rows aside, in the workspace, as `optimize` would: before anything is read of them.
+
+    Groups that were placed before stay where they are, and new ones go out; done again it changes nothing.
+
+    Args:
+        workspace: Where the ledger is; it is made.
+        dataset: All rows, labelled.
+        data: The file they come from, beside which may stand where the groups are.
+
+    Raises:
+        InputError: The rows cannot be split.
+        WorkspaceError: The ledger cannot be written.
+    """
+    if data is not None:
+        enter_sides(workspace, data)
+    ledger = HoldoutLedger(workspace.database)
+    parts = split_with_memory(ledger.memories(), None, dataset, None)
+    remember_split(ledger, f"{SEAL_FIRST} ({parts.holdout.content_hash[:12]})", parts)
+
+
+def read_open(workspace: Workspace, dataset: Dataset, *, sealed: bool = False) -> ReadRows:
+    """Return what may be read of a dataset: all but the rows that were sealed first.
+
+    Args:
+        sealed: Whether to read those too, which is a look.
+
+    Raises:
+        InputError: Every row is sealed.
+        WorkspaceError: The ledger cannot be read.
+    """
+    mask = np.zeros(len(dataset), np.bool_)
+    if workspace.exists:
+        history = HoldoutLedger(workspace.database).history()
+        if any(memory.run_id.startswith(SEAL_FIRST) for memory in history.memories):
+            mask, _ = _find_sealed(history, dataset, by=SEAL_FIRST)
+    count, rows = int(mask.sum()), len(dataset)
+    if not count:
+        return ReadRows(dataset=dataset, left_out=mask, sealed=False)
+    of = f"{rows - count:,} of {rows:,} rows are read, {count:,} sealed by {SEAL_FIRST}"
+    if sealed:
+        note = f"all {rows:,} rows are read, with {count:,} sealed by {SEAL_FIRST}: a look, which the next gate counts"
+        return ReadRows(dataset=dataset, left_out=np.zeros(rows, np.bool_), sealed=True, notes=(note,))
+    if count == rows:
+        raise InputError(f"every row of {dataset.name} is sealed by {SEAL_FIRST}", hint="--sealed reads them: a look")
+    kept = tuple(row for row, out in zip(dataset.rows, mask, strict=True) if not out)
+    note = f"{of} (--sealed reads them too, which is a look)"
+    return ReadRows(dataset=replace(dataset, rows=kept), left_out=mask, sealed=False, notes=(note,))
+
+
+def cost_of_measuring(workspace: Workspace, dataset: Dataset, name: str) -> tuple[str, ...]:
+    """Say what figures of a prompt on labelled rows cost a later gate on them, and who spent what; nothing is entered.
+
+    Args:
+        workspace: Whose ledger counts.
+        dataset: What is to be measured.
+        name: The prompt's.
+    """
+    if not any(row.label is not None for row in dataset.rows):
+        return ()
+    rows = RowFingerprints.of(dataset)
+    history = HoldoutLedger(workspace.database).history() if workspace.exists else History()
+    placed = any(rows.may_meet(part) for memory in history.memories for part in (memory.open, *memory.sealed.values()))
+    memory = SeenRows(run_id="", open=RowFingerprints(), sealed={"": rows}, opened={})
+    request = LookRequest(holdout="", run_id="", before="", after="", purpose="gate", line="")
+    look = requested_look(replace(history, memories=(*history.memories, memory)), request)
+    notes = [
+        f"the figures of {name} on these rows are a look: a gate on them counts it, unless {name} is one of its two"
+    ]
+    if look.spent:
+        notes.append(f"spent on these rows before: {'; '.join(look.spent)}")
+    if not placed:
+        notes.append(
+            "--seal sets a holdout aside first, which bench, slices and score do not read: then these are free"
+        )
+    return tuple(notes)
 
 
 def seal_of(workspace: Workspace, dataset: Dataset, *, show_all: bool = False, by: str) -> Seal:
@@ -110,24 +223,28 @@ def enter_look(workspace: Workspace, version: str, dataset: Dataset, *, by: str)
         HoldoutLedger(workspace.database).measured(version, RowFingerprints.of(dataset), by=by)
 
 
-def seal_judges(workspace: Workspace, judges: Iterable[JudgedDataset], *, show_all: bool, by: str) -> tuple[Seal, ...]:
-    """Find the sealed rows of the verdicts of several judges, and enter that the figures of each were seen.
+def seal_judges(
+    workspace: Workspace, judges: Iterable[JudgedDataset], *, show_all: bool, by: str, sealed: bool = False
+) -> list[tuple[JudgedDataset, Seal]]:
+    """Return the verdicts of several judges as far as they may be read, and enter that the figures of each were seen.
 
-    See `seal_of` and `enter_look`; the rows of a matrix are looked up once.
+    See `read_open`, `seal_of` and `enter_look`; the rows of a matrix are looked up once.
     """
     if not workspace.exists:
-        return tuple(_unsealed(judged.dataset) for judged in judges)
+        return [(judged, _unsealed(judged.dataset)) for judged in judges]
     ledger = HoldoutLedger(workspace.database)
-    by_rows: dict[str, tuple[Seal, RowFingerprints]] = {}
-    seals: list[Seal] = []
+    by_rows: dict[str, tuple[ReadRows, Seal, RowFingerprints]] = {}
+    found: list[tuple[JudgedDataset, Seal]] = []
     for judged in judges:
         rows = judged.dataset
         if rows.content_hash not in by_rows:
-            by_rows[rows.content_hash] = seal_of(workspace, rows, show_all=show_all, by=by), RowFingerprints.of(rows)
-        seal, fingerprints = by_rows[rows.content_hash]
-        ledger.measured(version_of(judged), fingerprints, by=by)
-        seals.append(seal)
-    return tuple(seals)
+            read = read_open(workspace, rows, sealed=sealed or show_all)
+            seal = seal_of(workspace, read.dataset, show_all=show_all, by=by)
+            by_rows[rows.content_hash] = read, seal, RowFingerprints.of(read.dataset)
+        read, seal, fingerprints = by_rows[rows.content_hash]
+        ledger.measured(read.looked_at_by(version_of(judged)), fingerprints, by=by)
+        found.append((read.of(judged).noting(*read.notes), seal))
+    return found
 
 
 def version_of(judged: JudgedDataset) -> str:
@@ -169,18 +286,20 @@ def _unsealed(dataset: Dataset) -> Seal:
     return Seal(sealed=np.zeros(len(dataset), np.bool_), run_id="", opened=False)
 
 
-def _find_sealed(history: History, dataset: Dataset) -> tuple[BoolArray, str]:
-    """Return which rows some run sealed and none had open, and the last run that sealed any."""
+def _find_sealed(history: History, dataset: Dataset, *, by: str = "") -> tuple[BoolArray, str]:
+    """Return which rows some run (whose name begins so) sealed and none had open, and the last run that sealed any."""
     keys, fingerprints = row_keys(dataset), RowFingerprints.of(dataset)
     inside, outside, run_id = np.zeros(len(dataset), np.bool_), np.zeros(len(dataset), np.bool_), ""
     for memory in history.memories:
         if not any(fingerprints.may_meet(part) for part in (memory.open, *memory.sealed.values())):
             continue
         sealed, opened = _rows_of_run(keys, fingerprints, memory)
+        outside |= opened
+        if not memory.run_id.startswith(by):
+            continue
         if (sealed & ~inside).any():
             run_id = memory.run_id
         inside |= sealed
-        outside |= opened
     return inside & ~outside, run_id
 
 
