@@ -13,7 +13,7 @@ import click
 from ...judges.errors import InputError
 from ...judges.files.small_file import read_small_text
 from ..config.options import CallOptions
-from ..terminal import inline, say, say_json
+from ..terminal import inline, say, say_json, visible
 from .help import Command, GroupedOption
 from .options import json_option, options_of, read_pairs, writes_workspace
 from .output_paths import OutFile
@@ -92,6 +92,9 @@ Look only:  judgewright judges add judge.txt --check
     group="Data",
 )
 @click.option("--check", is_flag=True, help="Show what is understood, and save nothing.")
+@click.option(
+    "--show-request", is_flag=True, help="Show what --model sends of the file, send nothing and save nothing."
+)
 @click.option("--yes", is_flag=True, help="Save without asking.")
 @click.option("--out", type=OutFile(), help="Write the judge as YAML [default: keep it in the workspace].")
 @options_of(models=CallOptions)
@@ -110,6 +113,7 @@ def add(
     fields: tuple[str, ...],
     fills: tuple[str, ...],
     check: bool,
+    show_request: bool,
     yes: bool,
     out: Path | None,
     models: CallOptions,
@@ -126,7 +130,7 @@ def add(
     """
     from ...judges.scale import parse_label_scale
     from ..actions.keep_judge import keep_judge
-    from ..imports import AddOptions, ModelReading, read_own_prompt, read_own_prompts, settle
+    from ..imports import AddOptions, ModelReading, read_own_prompt, read_own_prompts, reading_messages, settle
 
     options = AddOptions(
         name=name,
@@ -139,6 +143,15 @@ def add(
         verdict=verdict,
         criteria=criteria,
     )
+    if show_request:
+        asked = reading_messages(read_own_prompts(file, string))
+        messages = [{"role": one.role, "content": one.content} for one in asked]
+        if as_json:
+            say_json({"messages": messages})
+            return
+        for message in messages:
+            say(f"{message['role']}:\n{visible(str(message['content']))}\n")
+        return
     asking = sys.stdin.isatty() and sys.stdout.isatty() and not as_json
     if models.model:
         judge, reading = _model_reading(read_own_prompts(file, string), models, workspace, quiet=as_json)

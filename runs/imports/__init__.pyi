@@ -2,7 +2,7 @@ from .answer_format import reply_clause
 from .foreign_judge import AddOptions, ForeignJudge, ImportedJudge, ImportOptions
 from .installed_tools import TOOLS, list_installed, read_installed
 from .label_order import in_order
-from .model_reading import ModelReading, Settled, ask_for_reading, settle
+from .model_reading import ModelReading, Settled, ask_for_reading, reading_messages, settle
 from .our_exports import ReadBack, read_back
 from .own_prompt import read_own_prompt, read_own_prompts
 from .sources import SOURCES, import_judge
@@ -37,6 +37,7 @@ __all__ = [
     "read_mustache",
     "read_own_prompt",
     "read_own_prompts",
+    "reading_messages",
     "reply_clause",
     "settle",
     "understand",

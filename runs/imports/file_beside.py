@@ -1,48 +1,155 @@
-"""What a model is shown of the file round a prompt: its code, settings and comments, without keys and passwords."""
+"""What a model is shown of the file round a prompt: names, comments, comparisons, labels and small numbers.
+
+Every other literal is hidden, because any of them may be a key: what a secret looks like cannot be listed.
+"""
 
 from __future__ import annotations
 
 import re
 
+from .other_code import TEXTS
+
 MOST_CHARACTERS = 16_000
 """Of a longer file, what stands nearest to the prompt is shown."""
 ELSEWHERE = "[...]"
 """Stands for lines of the prompt, which the model is shown apart, and for what is too far away."""
+_SETTINGS = (*TEXTS, ".yaml", ".yml", ".env", ".ini", ".cfg", ".conf", ".properties")
+"""Files of keys and values, and of text: what is in no quotes there is a literal too."""
 _SHORTEST_LINE = 12
 """A shorter line may stand in the prompt and in the code by chance."""
+_LONGEST_NAME = 20
+"""Of a name with digits, less two for each of them."""
+_MOST_HUMPS = 3
+"""Capitals within a name."""
 _HIDDEN = "***"
-_NAMED_SECRET = re.compile(
-    r"(?i)(?P<name>[\w-]*(?:api_?key|apikey|secret|passw|password|token|credential|authorization)[\w-]*[\"']?\s*[:=]\s*)"
-    r"(?P<value>[\"'`]?(?:Bearer\s+)?[A-Za-z0-9+/_.~-]{4,}={0,2}[\"'`]?)"
+_COMMENT = {"#": r"#[^\n]*", "/": r"//[^\n]*|/\*[\s\S]*?(?:\*/|\Z)"}
+_STRING = (
+    r"(?P<text>(?P<quote>\"\"\"|''')(?:\\[\s\S]|(?!(?P=quote))[\s\S])*(?:(?P=quote)|\Z)"
+    r"|\"(?:\\[\s\S]|[^\"\\\n])*(?:\"|$)|'(?:\\[\s\S]|[^'\\\n])*(?:'|$)|`(?:\\[\s\S]|[^`\\])*(?:`|\Z))"
 )
-_LIKE_A_SECRET = re.compile(
-    r"(?<![\w/.-])(?:sk-|pk-|rk-|gh[pousr]_|xox[abp]-|AKIA|AIza|hf_|eyJ)[A-Za-z0-9_.-]{12,}"
-    r"|(?<![\w/.-])(?=[A-Za-z0-9+_-]*\d)(?=[A-Za-z0-9+_-]*[A-Za-z])[A-Za-z0-9+_-]{32,}"
+_BARE = r"(?P<bare>[^\W_][\w.]*)"
+_PATTERN = r"(?P<pattern>[=(,:;!&|?{}]\s*/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/)"
+"""A regular expression of JavaScript, whose quotes open no text."""
+_NUMBER = re.compile(r"[-+]?[0-9]{1,4}(?:\.[0-9]{1,4})?%?")
+_WORDS = re.compile(r"[^\W\d_]{1,20}(?:[ _-][^\W\d_]{1,20}){0,2}")
+_IS_LABEL = re.compile(r"[=!]=|\b(?:case|in|enum|Enum|Literal)\b")
+"""On a line with one of these, words in quotes are what an answer is compared with, or may be."""
+_SECRET = re.compile(
+    r"pass(?!ed|es|ing|\b)|pwd|\bpw\b|\bpin\b|secret|token|credential|auth|cookie|bearer|private|api.?key|session|hook",
+    re.IGNORECASE,
 )
-"""What keys of known services begin with, and long strings of letters and digits."""
-_KEY_BLOCK = re.compile(r"-----BEGIN [A-Z ]+-----[\s\S]*?-----END [A-Z ]+-----")
-_IN_ADDRESS = re.compile(r"(?<=://)[^\s/@\"']+:[^\s/@\"']+(?=@)")
-"""Name and password in front of a host."""
+_PAIR = re.compile(r"(\s*(?:export\s+|-\s+)?[\w.-]+\s*[:=]\s*)(.*)")
 
 
-def file_beside(text: str, prompt: str) -> str:
-    """Return a file without the lines of its prompt, and with secrets hidden; empty where nothing else is in it.
+def file_beside(text: str, prompt: str, suffix: str = ".py") -> str:
+    """Return a file without the lines of its prompt and without literals; empty where nothing else is in it.
 
     Args:
         text: The file, as it is written.
         prompt: The words of the prompt that stands in it, or of the several that do.
+        suffix: Of the file's name; it tells code from settings.
     """
     own = {line.strip() for line in prompt.splitlines() if len(line.strip()) >= _SHORTEST_LINE}
-    lines = [ELSEWHERE if line.strip() in own else line for line in _without_secrets(text).splitlines()]
+    masked = _Mask(prompt, own).of(text, suffix)
+    lines = [ELSEWHERE if line.strip() in own else line for line in masked.splitlines()]
     kept = [line for at, line in enumerate(lines) if line != ELSEWHERE or lines[at - 1 : at] != [ELSEWHERE]]
-    if not any(re.search(r"\w", line) for line in kept):
+    if not any(re.search(r"\w", line) for line in kept if line != ELSEWHERE):
         return ""
     return _nearest("\n".join(kept).strip("\n"))
 
 
-def _without_secrets(text: str) -> str:
-    named = _NAMED_SECRET.sub(lambda match: match["name"] + _HIDDEN, _KEY_BLOCK.sub(_HIDDEN, text))
-    return _LIKE_A_SECRET.sub(_HIDDEN, _IN_ADDRESS.sub(_HIDDEN, named))
+class _Mask:
+    """Hides the literals of a file that its prompt does not hold."""
+
+    def __init__(self, prompt: str, own: set[str]) -> None:
+        self._own = own
+        self._words = set(re.findall(r"[^\W_]+", prompt.casefold()))
+        self._in_key = False
+
+    def of(self, text: str, suffix: str) -> str:
+        """Return the text with `***` for what is hidden."""
+        if suffix in _SETTINGS or text.startswith("---\n"):
+            return "\n".join(map(self._setting, text.split("\n")))
+        styles = {".py": "#", ".ipynb": "#", ".toml": "#", ".json": "/"}.get(suffix, "/" if "s" in suffix else "#/")
+        comments = "|".join(_COMMENT[style] for style in styles)
+        piece = re.compile(rf"(?P<comment>{comments})|{_PATTERN}|{_STRING}|{_BARE}", re.MULTILINE)
+
+        def hidden(match: re.Match[str]) -> str:
+            if match["comment"]:
+                return "\n".join(map(self._comment, match[0].split("\n")))
+            if match["pattern"]:
+                return f"{match[0].partition('/')[0]}/{_HIDDEN}/"
+            if match["bare"]:
+                return match[0] if self._is_plain(match[0], digits=4) else _HIDDEN
+            return self._literal(match)
+
+        return piece.sub(hidden, text)
+
+    def _literal(self, match: re.Match[str]) -> str:
+        quote = match["quote"] or match[0][0]
+        inner = match[0][len(quote) :].removesuffix(quote)
+        start = match.string.rfind("\n", 0, match.start()) + 1
+        before, after = match.string[start : match.start()], match.string[match.end() : match.end() + 40]
+        line = before + match.string[match.start() :].partition("\n")[0]
+        key = re.match(r"\s*:", after) and re.search(r"(?:^|[{,])\s*$", before)
+        graded = re.match(r"\s*:\s*-?[0-9.]+\s*[,}\n]", after) or re.search(r"[0-9]\s*:\s*$", before)
+        label = key or graded or _IS_LABEL.search(line)
+        worded = _WORDS.fullmatch(inner) and all(map(self._is_plain, inner.split()))
+        if self._is_known(inner) or (label and worded and (key or not _SECRET.search(line))):
+            return match[0]
+        lines = [one if not one.strip() or one.strip() in self._own else _HIDDEN for one in inner.split("\n")]
+        return quote + ("\n".join(lines) if len(lines) > 1 else _HIDDEN) + quote
+
+    def _setting(self, line: str) -> str:
+        """Mask a line of keys and values, which are in no quotes."""
+        if line.strip() in self._own:
+            return line
+        line, mark, comment = line.partition("#") if re.match(r"\s*#|.*\s#", line) else (line, "", "")
+        pair = _PAIR.fullmatch(line)
+        name, value = pair.groups() if pair and self._is_plain(pair[1].strip(" :=")) else ("", line)
+        if _SECRET.search(name) or not self._is_known(value):
+            value = re.sub(r"[^\s,\[\]{}:\"']+", lambda word: self._word(word[0]), value)
+        return name + re.sub(r"\*\*\*(?: \*\*\*)+", _HIDDEN, value) + self._comment(mark + comment)
+
+    def _word(self, word: str) -> str:
+        return word if self._is_known(word) or not re.search(r"\w", word) else _HIDDEN
+
+    def _comment(self, line: str) -> str:
+        """Mask in a comment what is no word of a sentence, and all of it where it names a secret or is a key's line."""
+        words = line.strip("#/* \t").split()
+        if not words or line.strip() in self._own:
+            return line
+        if len(words) > 2 and "-----" not in line:
+            self._in_key = False
+        shown = [word if self._is_plain(word) else _HIDDEN for word in words]
+        for at, word in enumerate(words):
+            paired = words[at - 1 : at] == ["="] or (at == 1 and len(words) == 2 and words[0][-1] in ":=")
+            if (paired or re.fullmatch(r"\w+[=:]\S+", word)) and not self._is_known(word):
+                shown[at] = _HIDDEN
+        if "-----" in line or (len(words) == 1 and shown == [_HIDDEN]):
+            self._in_key = "-----END" not in line
+        if _SECRET.search(line) or self._in_key or "-----" in line:
+            shown = [_HIDDEN]
+        indent = line[: len(line) - len(line.lstrip("#/* \t"))]
+        return indent + " ".join(shown) if shown != words else line
+
+    def _is_known(self, text: str) -> bool:
+        """Whether a text is a small number, or a few words of the prompt, which the model is shown anyway."""
+        words = re.findall(r"[^\W_]+", text.casefold())
+        return bool(_NUMBER.fullmatch(text.strip())) or (0 < len(words) <= 3 and self._words.issuperset(words))
+
+    def _is_plain(self, word: str, *, digits: int = 0) -> bool:
+        """Whether a word without quotes is one of a language or a name, with at most so many digits, and of no key."""
+        core = word.strip(".,;:!?()[]{}<>=\"'`*%|~→-")
+        if self._is_known(word) or not re.search(r"\w", core):
+            return True
+        if all(map(_NUMBER.fullmatch, re.split(r"[-–.,/:]+", core))):
+            return True
+        count, humps = len(re.findall(r"[0-9]", core)), len(re.findall(r"(?<=[a-z])[A-Z]", core))
+        if count > digits or humps > _MOST_HUMPS or (count and len(core) > _LONGEST_NAME - 2 * count):
+            return False
+        worded = re.fullmatch(r"\w{1,30}(?:[-'’/.|,][^\W\d]{1,20}){0,3}", core)
+        return worded is not None and not re.fullmatch(r"[0-9a-fA-F]{10,}", core)
 
 
 def _nearest(text: str) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ...judges import InputError, JudgeSettings, OutputScale, Unfilled, ask_instruction, load_instruction
+from ...judges import InputError, JudgeSettings, Message, OutputScale, Unfilled, ask_instruction, load_instruction
 from ...judges.models import Client
 from ...judges.reply_reading import WORDS_FOR_ONE, WORDS_FOR_ZERO
 from ...judges.scale import LOW_PROBABILITY, parse_label_scale
@@ -57,6 +57,16 @@ class Settled:
     """Where the model reads something else than we did, in whole sentences; its reading is taken."""
 
 
+def reading_messages(judges: Sequence[ForeignJudge]) -> tuple[Message, ...]:
+    """Return the messages with which a model is asked to read a prompt, or to tell which of several is the judge."""
+    return load_instruction("read_judge").messages(_shown(judges))
+
+
+def _shown(judges: Sequence[ForeignJudge]) -> dict[str, str]:
+    text = text_of(judges[0]) if len(judges) == 1 else "\n\n".join(f"{j.string}:\n{text_of(j)}" for j in judges)
+    return {"prompt": text, "beside": judges[0].file or "nothing"}
+
+
 def ask_for_reading(
     judges: Sequence[ForeignJudge], client: Client, settings: JudgeSettings
 ) -> tuple[ForeignJudge, ModelReading | str]:
@@ -65,9 +75,8 @@ def ask_for_reading(
     Raises:
         InputError: Its reading does not tell which of several prompts is the judge.
     """
-    text = text_of(judges[0]) if len(judges) == 1 else "\n\n".join(f"{j.string}:\n{text_of(j)}" for j in judges)
-    beside = judges[0].file
-    item = {"prompt": text, "beside": beside or "nothing"}
+    item = _shown(judges)
+    text, beside = item["prompt"], judges[0].file
     (answer,) = ask_instruction(load_instruction("read_judge"), [item], client, settings=settings)
     if isinstance(answer, Unfilled):
         return the_one(judges, ()), f"{answer.reason}: {answer.detail}"

@@ -55,8 +55,9 @@ def _strings(text: str) -> Iterator[str]:
 
 
 def notebook_text(text: str) -> str:
-    """Return all cells of a notebook, texts and code, without what they gave out."""
-    return "\n\n".join("".join(cell.get("source", ())) for cell in json.loads(text).get("cells", []))
+    """Return all cells of a notebook, texts as comments and code, without what they gave out."""
+    cells = [("".join(cell.get("source", ())), cell.get("cell_type")) for cell in json.loads(text).get("cells", [])]
+    return "\n\n".join(source if kind == "code" else re.sub("(?m)^", "# ", source) for source, kind in cells)
 
 
 def notebook_code(text: str) -> str:

@@ -69,7 +69,8 @@ def read_own_prompts(path: Path, string: str | None = None) -> tuple[ForeignJudg
     try:
         text = re.sub(r"\r\n?", "\n", read_text(path))
         prompts = _read(path, text, string)
-        shown = file_beside(notebook_text(text) if path.suffix == ".ipynb" else text, "\n".join(map(text_of, prompts)))
+        whole = notebook_text(text) if path.suffix == ".ipynb" else text
+        shown = file_beside(whole, "\n".join(map(text_of, prompts)), path.suffix)
         judges = (_with_unusual_fields(judge) for judge in judges_among(prompts))
         return tuple(replace(judge, file=shown) for judge in judges)
     except InputError as error:
