@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ...judges import InputError, JudgePrompt, OutputScale
+from ...judges import CRITERIA_PLACE, InputError, JudgePrompt, OutputScale
 from ..exports.template_parts import Field, TemplateMessage, TemplatePart, join_literals
 from .answer_format import own_words, reply_clause
 from .field_names import our_names
@@ -39,15 +39,14 @@ def convert(judge: ForeignJudge, options: ImportOptions) -> ImportedJudge:
     differences += [f"Its field {theirs} is {ours} here." for theirs, ours in names.items() if theirs != ours]
     renamed = [Field(names[part.name]) if isinstance(part, Field) else part for part in user]
     instructions, template, clause = _cut(system_text, renamed)
-    system, criteria = _split_instructions(instructions, differences)
+    system, criteria = _apart(instructions, judge, options) or _split_instructions(instructions, differences)
     text = f"{instructions}\n\n{clause}"
     stated = read_answer(words_on_answer(text, read_units(text)), text)
     scale = _scale(judge, options, stated, differences)
     reply, schema, mark = _reply(judge, clause, stated, scale, differences)
     differences += judge.notes
-    differences.append(
-        "Judgewright adds the heading 'Criteria:', a notice that fenced text is data, and fences round fields."
-    )
+    heading = "" if CRITERIA_PLACE in system else "the heading 'Criteria:', "
+    differences.append(f"Judgewright adds {heading}a notice that fenced text is data, and fences round fields.")
     tool = judge.tool.split()[0] if judge.tool else ""
     name = re.sub(r"[^a-z0-9]+", "_", f"{tool}_{judge.name}".lower()).strip("_")[:64]
     prompt = JudgePrompt(
@@ -148,6 +147,15 @@ def _cut_tail(text: str) -> tuple[str, str]:
         if len(closing) <= MAX_LABEL:
             return closing, clause
     return text, ""
+
+
+def _apart(instructions: str, judge: ForeignJudge, options: ImportOptions) -> tuple[str, str] | None:
+    """Return system text with a place for the criteria, and the criteria that the tool or its user states."""
+    stated = next((options.fills[name] for name in judge.needs if name in options.fills), judge.criteria).strip()
+    before, found, after = instructions.rpartition(stated) if stated else ("", "", "")
+    if not found or CRITERIA_PLACE in instructions:
+        return None
+    return before + CRITERIA_PLACE + after, stated
 
 
 def _split_instructions(instructions: str, differences: list[str]) -> tuple[str, str]:

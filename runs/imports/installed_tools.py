@@ -56,6 +56,7 @@ class _Answer(BaseModel):
     scale: _Scale | None = None
     reply: dict[str, Literal["text", "score", "confidence"]] | None = None
     unreadable: str = ""
+    criteria: str = ""
     fills: dict[str, str] = {}
     needs: dict[str, str] = {}
     notes: list[str] = []
@@ -94,6 +95,7 @@ def read_installed(tool: str, name: str, interpreter: str | None) -> ForeignJudg
         scale=answer.scale.output_scale() if answer.scale else None,
         reply_schema=answer.reply,
         unreadable=answer.unreadable,
+        criteria=answer.criteria,
         fills=answer.fills,
         needs=answer.needs,
         notes=tuple(answer.notes),

@@ -14,6 +14,7 @@ warnings.simplefilter("ignore")
 from deepeval import metrics  # noqa: E402
 from deepeval.models import DeepEvalBaseLLM  # noqa: E402
 from deepeval.test_case import LLMTestCase, SingleTurnParams  # noqa: E402
+from script_shared import rules_of  # noqa: E402
 
 CRITERIA = "zqmarkczq"
 PARAMETERS = {
@@ -76,6 +77,11 @@ def metric_of(name, model):
     return METRICS[name](model=model, async_mode=False, include_reason=False)
 
 
+def before_row(text):
+    """Return the text before the row's, without the label of the row's first part."""
+    return text[: min(text.index(mark) for mark in MARKS if mark in text)].rpartition("\n\n")[0]
+
+
 def main():
     """Write the names, or one judge, as JSON."""
     name, answer_path = sys.argv[1], Path(sys.argv[2])
@@ -125,6 +131,7 @@ def main():
         answer |= {
             "scale": {"kind": "binary", "labels": ["no", "yes"]},
             "unreadable": "DeepEval asks for a list of verdicts, one for each piece",
+            "criteria": rules_of(before_row(text), ("verdicts", "verdict", "reason", "statement")),
             "notes": [
                 "DeepEval breaks a text into pieces and reports the share with a good verdict; here a row is one piece."
             ],

@@ -13,6 +13,7 @@ from trulens.feedback.dummy.provider import DummyProvider
 from trulens.feedback.llm_provider import LLMProvider
 
 SENT = []
+OTHER = "zqcriteriazq"
 SHORT = {
     "groundedness": "groundedness_measure_with_cot_reasons",
     "answer_relevance": "relevance",
@@ -34,7 +35,7 @@ class Provider(DummyProvider):
         return json.dumps({"criteria": "c", "supporting_evidence": "e", "score": 0})
 
 
-def capture(provider, name):
+def capture(provider, name, **options):
     """Call a feedback function with marks for its texts; None unless it sends one request with all of them."""
     function = getattr(provider, name)
     parameters = inspect.signature(function).parameters
@@ -49,7 +50,7 @@ def capture(provider, name):
         )
     SENT.clear()
     try:
-        function(**arguments)
+        function(**arguments, **options)
     except Exception:  # noqa: BLE001  # the list of functions is TruLens' own, and some take no plain texts
         return None
     if not marks or len(SENT) != 1:
@@ -57,6 +58,15 @@ def capture(provider, name):
     messages, form = SENT[0]
     text = "\n".join(m["content"] for m in messages)
     return (messages, form, marks, parameters) if all(mark in text for mark in marks) else None
+
+
+def criteria_of(provider, name, text, parameters):
+    """Return what the function says where its user may state other criteria; nothing where they may not."""
+    other = capture(provider, name, criteria=OTHER) if "criteria" in parameters else None
+    before, found, after = other[0][0]["content"].partition(OTHER) if other else ("", "", "")
+    if not found or not text.startswith(before) or not text.endswith(after):
+        return ""
+    return text[len(before) : len(text) - len(after)].strip()
 
 
 def main():
@@ -85,6 +95,7 @@ def main():
         "syntax": "str.format",
         "messages": messages,
         "marks": marks,
+        "criteria": criteria_of(provider, function, messages[0]["content"], parameters),
         "scale": {"kind": "graded", "low": low, "high": high} if isinstance(high, int) else None,
         "reply": {n: "score" if n == "score" else "text" for n in form.model_fields},
         "notes": [*notes, *([NOTES[function]] if function in NOTES else [])],

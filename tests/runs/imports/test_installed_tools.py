@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from judgewright.judges import InputError, JudgePrompt, load_dataset, parse_label_scale
+from judgewright.judges import CRITERIA_PLACE, InputError, JudgePrompt, load_dataset, parse_label_scale
 from judgewright.runs.exports import TARGETS, ExportContext, Field, Refused, write_export
 from judgewright.runs.imports import ImportOptions, import_judge, list_installed, read_back, read_installed
 
@@ -55,7 +55,8 @@ def sent_by(tool: str, name: str, python: str, fields: dict[str, str]) -> str:
 
 def said_by(prompt: JudgePrompt, clause: str = "") -> str:
     """The words of a prompt in the order in which a model sees them, without a clause of ours."""
-    return "\n".join((prompt.system, prompt.criteria, prompt.template, prompt.reply.removesuffix(clause)))
+    before, _, after = prompt.system.partition(CRITERIA_PLACE)
+    return "\n".join((before, prompt.criteria, after, prompt.template, prompt.reply.removesuffix(clause)))
 
 
 @pytest.mark.parametrize(("tool", "name", "inputs", "ends", "reply"), SHIPPED)
@@ -76,6 +77,31 @@ def test_every_word_of_the_tool_stands_in_its_place(tool, name, inputs, ends, re
     assert re.match(rf"{tool} \d+\.\d+", found.tool)
     assert found.tool in prompt.note
     assert name in prompt.note
+
+
+RULES = [
+    *(("ragas", name) for name in ("context_relevance", "response_groundedness", "answer_accuracy", "faithfulness")),
+    *(("ragas", name) for name in ("context_precision", "sql_equivalence", "statement_faithfulness")),
+    *(("deepeval", name) for name in ("answer_relevancy", "contextual_relevancy", "faithfulness", "hallucination")),
+    *(("trulens", name) for name in ("groundedness", "context_relevance", "answer_relevance")),
+]
+
+
+@pytest.mark.parametrize(("tool", "name"), RULES)
+def test_the_criteria_of_an_imported_judge_are_its_rules_alone(tool: str, name: str, python_with) -> None:
+    """The optimizer edits criteria: no example, no form of the answer and no marks between parts stand in them."""
+    prompt = import_judge(tool, name, interpreter=python_with(tool)).prompt
+    assert CRITERIA_PLACE in prompt.system
+    assert len(prompt.criteria.split()) > 12
+    assert not re.search(r"[{}\[\]]|^example|---|\*\*$|^Respond only", prompt.criteria, re.IGNORECASE | re.MULTILINE)
+
+
+def test_the_criteria_of_g_eval_are_its_users(python_with) -> None:
+    """DeepEval's frame says how to answer."""
+    found = import_judge(
+        "deepeval", "g_eval_answer", options=options_for("g_eval_groundedness"), interpreter=python_with("deepeval")
+    )
+    assert found.prompt.criteria == FILLS["g_eval_groundedness"]["criteria"]
 
 
 @pytest.mark.parametrize("tool", ["trulens", "mlflow", "umbrela", "ragas", "deepeval"])
