@@ -383,6 +383,8 @@ class BatchQueue:
         except APIConnectionError as error:
             reason = self._secret.scrub(str(error.__cause__ or error))
             fault = ModelError(f"the connection to {self._base_url} failed: {reason}", retryable=True)
+            if isinstance(error.__cause__, ModelError):  # of `BodyCap`
+                fault = error.__cause__
         except (OpenAIError, *sdk_errors()) as error:
             reason = self._secret.scrub(f"{type(error).__name__}: {error}")
             fault = ModelError(f"the reply of {self._base_url} broke off: {reason}", retryable=True)
