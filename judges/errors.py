@@ -67,6 +67,7 @@ class ModelError(WorldError):
         fatal: Whether every other request would fail as well (a wrong key, an unknown model).
         rates: What the endpoint said is left of its limits.
         no_model: Whether something answered that may be no model at all, such as a web page.
+        late: Whether no answer came within the time limit.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class ModelError(WorldError):
         hint: str | None = None,
         rates: RateReport | None = None,
         no_model: bool = False,
+        late: bool = False,
     ) -> None:
         super().__init__(message, hint=hint)
         self.retryable = retryable
@@ -90,6 +92,7 @@ class ModelError(WorldError):
         self.fatal = fatal
         self.rates = rates
         self.no_model = no_model
+        self.late = late
 
 
 class UnreachedError(ModelError):

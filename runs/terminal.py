@@ -26,8 +26,8 @@ WIDE = 110
 """Columns of a terminal from which the bar of long work may be long."""
 COUNTED_AT_ONCE = 64
 """Rows between two looks at long work that asks no model."""
-PLAIN_SECONDS = 10.0
-"""Seconds between progress lines where there is no terminal."""
+PLAIN_SECONDS = 2.5
+"""Seconds between progress lines where there is no terminal: nobody is to ask what it is doing."""
 _TEXT: ContextVar[TextIO | None] = ContextVar("text", default=None)
 """Where `text_of` collects what would be printed; a context variable, so that other threads still print."""
 
@@ -197,7 +197,7 @@ def progress_on_stderr(*, quiet: bool = False) -> Iterator[Callable[[str, Progre
     elif sys.stderr.isatty():
         yield from _bar()
     else:
-        yield _plain()
+        yield plain_progress()
 
 
 @contextmanager
@@ -217,12 +217,13 @@ def counting_on_stderr(doing: str, *, quiet: bool = False) -> Iterator[Callable[
 def _summary(progress: Progress) -> str:
     if progress.note:
         return progress.note
-    if progress.cost is None and not progress.recorded and not progress.failed and not progress.tokens:
-        return ""  # nothing was asked
+    if not progress.asked:
+        return ""
     answered = (progress.done - progress.failed) / progress.done if progress.done else 1.0
     failed = f", {progress.failed} failed (coverage {answered:.1%})" if progress.failed else ""
     cost = "" if progress.cost is None else f", ${progress.cost:.4f}"
-    return f"{progress.recorded} cached{failed}{cost}"
+    speed = "" if progress.speed is None else f", {progress.speed:.3g} tokens/s"
+    return f"{progress.recorded} cached{failed}{cost}{speed}"
 
 
 def _short_summary(progress: Progress, room: int) -> str:
@@ -240,13 +241,17 @@ def _short_summary(progress: Progress, room: int) -> str:
     return fitting
 
 
-def _plain() -> Callable[[str, Progress], None]:
-    last = [time.monotonic()]
+def plain_progress() -> Callable[[str, Progress], None]:
+    """Return what prints a line now and then, the first of each work with whom it asks."""
+    last, shown = [time.monotonic()], set[str]()
 
     def show(doing: str, progress: Progress) -> None:
         if time.monotonic() - last[0] >= PLAIN_SECONDS:
             last[0] = time.monotonic()
             summary = _summary(progress)
+            if progress.asked and doing not in shown:
+                shown.add(doing)
+                summary = f"asking {progress.asked}; {summary}"
             say(f"  {doing}: {progress.done}/{progress.total}{f' ({summary})' if summary else ''}", to_stderr=True)
 
     return show

@@ -20,6 +20,7 @@ from .recorded import Recorded
 from .request_json import RequestFrame
 from .response_body import BodyReader, body_of
 from .settings import ANSWERING, OMIT, ModelSettings
+from .speed import Speed
 from .tokens import TokenCount, approximate_tokens, count_tokens, estimate_tokens
 from .wire import read_answering_fault, read_completion, read_fault, read_retry_after
 
@@ -62,6 +63,7 @@ __all__ = [
     "Request",
     "RequestFile",
     "RequestFrame",
+    "Speed",
     "Spending",
     "SystemClock",
     "TokenCount",

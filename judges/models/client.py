@@ -11,12 +11,13 @@ import random
 import threading
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from ..errors import BudgetSpent, InputError, ModelError
 from .budget import Budget
 from .call_record import CallRecord, FailedCall, MemoryRecord, Spending
-from .counters import MOST_UNREADABLE, Call, ClientStats, Counters, Outcome, Progress
+from .counters import ASKERS, MOST_UNREADABLE, Call, ClientStats, Counters, Outcome, Progress
 from .dispatcher import ClientContext
 from .engine import Engine, Here
 from .heap import heap_at_rest
@@ -30,6 +31,7 @@ from .rates import Clock, RateLimits
 from .recorded import Recorded
 from .request_json import Keys
 from .settings import ModelSettings
+from .speed import Speed
 
 if TYPE_CHECKING:
     from .exchange import Exchange
@@ -40,7 +42,7 @@ _KEPT = 2 * _LOOKUP
 """Requests that are kept until they are sent; later ones are made again."""
 _CONCURRENCY = 64
 """Requests in flight at most, where the caller names no number."""
-_FIRST_LIMIT = 20
+_FIRST_LIMIT = 4
 """Requests in flight at first, where the caller names no number; the limit adapts from there."""
 _IN_PROCESS = 512
 """Requests in flight at an embedded model: it has no rate to find and bills nothing."""
@@ -58,9 +60,10 @@ class Client:
         prices: What calls cost; the bundled prices by default.
         exchange: Asks through batches or files in place of single calls.
         engine: Where a judge's requests are sent from; here, unless given. It belongs to the caller, who closes it.
+        watch: Told whom an `ask` without a progress of its own is for, and how far it has come.
         omitted: What the endpoint is known to refuse; see `Ladder`.
         concurrency: The most attempts that are sent and not yet recorded, at any moment, and where the adaptive limit
-            starts; None for the setting, else for 64, reached from 20 by doubling.
+            starts; None for the setting, else for 64, reached from 4 by doubling.
         max_unreadable: How many of a judge's first twenty replies may have no readable verdict; the rest is not sent
             where there are more.
         tries: The most attempts for one request.
@@ -82,6 +85,7 @@ class Client:
         prices: Prices | None = None,
         exchange: Exchange | None = None,
         engine: Engine | None = None,
+        watch: Callable[[str, Progress], None] | None = None,
         omitted: Collection[str] = (),
         concurrency: int | None = None,
         max_unreadable: int = MOST_UNREADABLE,
@@ -125,7 +129,9 @@ class Client:
             tries=tries,
             row_seconds=row_seconds,
             ladder=Ladder(omitted),
+            speed=Speed(settings.timeout),
         )
+        self._watch = watch
         self._exchange = exchange
         if exchange is not None:
             effective = replace(settings, concurrency=concurrency)
@@ -179,6 +185,7 @@ class Client:
             WorkspaceError: The record cannot be written.
         """
         counters = Counters(len(requests), self._stats, unreadable=unreadable, most_unreadable=self._max_unreadable)
+        counters.asked = f"{self.model.name} at {self.model.endpoint}"
         seen = self._in_flight.ended
         calls = self._prepare(requests)
         with self._counting:
@@ -298,6 +305,9 @@ class Client:
             if not isinstance(call.outcome, Completion) or call.outcome.finish_reason != "length":
                 continue
             request = make(call.positions[0])
+            speed = self._context.speed
+            if speed.per_second is not None and not speed.may_widen(call.outcome.tokens_out):
+                continue
             if request.token_limit is not None:
                 request = replace(request, max_tokens=2 * request.token_limit)
                 key = request.key(endpoint=self.model.endpoint, model=self.model.name)
@@ -326,6 +336,8 @@ class Client:
         """Run the calls in the loop while this thread reports; return why some have no outcome."""
         if counters.in_vain is not None:
             raise counters.in_vain
+        if progress is None and self._watch is not None and calls:
+            progress = partial(self._watch, ASKERS[calls[0].purpose])
         if self._exchange is not None:
             for call in calls:
                 call.request = call.request or make(call.positions[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ..errors import BudgetSpent, ModelError
@@ -13,6 +13,14 @@ from .model import Completion, Purpose, Request
 from .retries import no_room, not_read
 
 Outcome = Completion | ModelError | BudgetSpent
+
+ASKERS: Mapping[Purpose, str] = {
+    "judge": "the judge",
+    "optimizer": "the optimizer",
+    "loss": "the loss writer",
+    "reading": "the reading of the objective",
+}
+"""Who a reply is for, in words."""
 
 FIRST_REPLIES = 20
 """Replies of a judge after which it is clear whether its limit of tokens leaves room for verdicts."""
@@ -43,6 +51,8 @@ class Call:
     """How often in a row it failed with `last_status`."""
     successes_before: int = 0
     """Requests that had been answered when this one was first sent."""
+    sent_limit: int | None = None
+    """Tokens of the reply, as it was sent last."""
     again: bool = False
     """Whether it asks once more for a reply that was cut, with more room."""
 
@@ -71,6 +81,8 @@ class ClientStats:
     """Parameters that replies made now show to be ignored, and in how many."""
     notes: dict[str, None] = field(default_factory=dict)
     """What the person should know of the endpoint and its files, each once and in order."""
+    speed: float | None = None
+    """Tokens a second that the model writes, where that is known."""
     first_replies: int = 0
     """Replies of a judge, counted up to `FIRST_REPLIES`."""
     first_cut: int = 0
@@ -93,6 +105,10 @@ class Progress:
     tokens: int
     note: str = ""
     """What is waited for, where replies come from a batch."""
+    asked: str = ""
+    """The model and its address."""
+    speed: float | None = None
+    """Tokens a second that it writes."""
 
 
 @dataclass(slots=True)
@@ -101,6 +117,7 @@ class Counters:
 
     total: int
     stats: ClientStats
+    asked: str = ""
     done: int = 0
     failed: int = 0
     recorded: int = 0
@@ -122,6 +139,8 @@ class Counters:
             recorded=self.recorded,
             cost=self.cost if self.price_known else None,
             tokens=self.tokens,
+            asked=self.asked,
+            speed=self.stats.speed,
         )
 
     def count(self, call: Call) -> None:

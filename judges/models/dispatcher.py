@@ -37,6 +37,7 @@ from .model import Completion, Model, Request
 from .price import Prices
 from .rates import Clock
 from .retries import (
+    LATE_TRIES,
     NO_MODEL,
     OUTAGE,
     UNREACHED_TRIES,
@@ -50,6 +51,8 @@ from .retries import (
     redirected,
     refused,
 )
+from .settings import ModelSettings
+from .speed import Speed
 
 _BUDGET_POLL = 0.2
 """Seconds between looks at a budget whose rest is held by another client of the run."""
@@ -75,6 +78,8 @@ class ClientContext:
     forecast: Forecast = field(default_factory=Forecast)
     ladder: Ladder = field(default_factory=Ladder)
     """What is changed in requests, because the endpoint refuses it otherwise."""
+    speed: Speed = field(default_factory=lambda: Speed(ModelSettings().timeout))
+    """Of the model."""
     on_the_wire: int = 0
     """Attempts sent and not yet committed."""
     wakes: set[asyncio.Event] = field(default_factory=set)
@@ -249,7 +254,7 @@ class Dispatcher:
             call.deadline = began + context.row_seconds
             call.successes_before = self._successes
         try:
-            answer = await self._complete(call, ticket, omitted)
+            answer = await self._complete(call, ticket, omitted, began)
             if isinstance(answer, ModelError):
                 await self._handle_failure(call, answer, omitted)
             else:
@@ -258,10 +263,15 @@ class Dispatcher:
             context.on_the_wire -= 1
             self._wake_all()
 
-    async def _complete(self, call: Call, ticket: Ticket, omitted: frozenset[str]) -> Completion | ModelError:
+    async def _complete(
+        self, call: Call, ticket: Ticket, omitted: frozenset[str], began: float
+    ) -> Completion | ModelError:
         answer: Completion | ModelError | None = None
         try:
             request = changed(self._request(call), omitted)
+            if not self._context.model.simulated:
+                request = self._context.speed.fitted(request)
+            call.sent_limit = request.token_limit
             answer = await self._context.model.complete(request, unsupported_parameters=omitted)
         except ModelError as error:
             answer = error
@@ -269,20 +279,25 @@ class Dispatcher:
             # Cancelled, or an error of our own: the endpoint may have done the work and charged for it.
             if answer is None:
                 self._settle_in_doubt(call)
-            self._release(call, ticket, answer)
+            self._release(call, ticket, answer, self._context.clock.now() - began)
             # At the ceiling a slot is free only once the answer is committed.
             if self._context.on_the_wire < self._context.concurrency:
                 self._wake_all()
         assert answer is not None
         return answer
 
-    def _release(self, call: Call, ticket: Ticket, answer: Completion | ModelError | None) -> None:
-        limit = self._context.limit
+    def _release(self, call: Call, ticket: Ticket, answer: Completion | ModelError | None, seconds: float) -> None:
+        limit, speed = self._context.limit, self._context.speed
+        patience = seconds / speed.seconds
         if isinstance(answer, Completion):
             unused = _reserved_tokens(call) - answer.tokens_in - answer.tokens_out
-            limit.release(ticket, answered=True, unused=unused, rates=answer.rates)
+            limit.release(ticket, answered=True, unused=unused, rates=answer.rates, patience=patience)
+            speed.learn(answer, seconds)
+            self._counters.stats.speed = speed.per_second
         elif answer is not None:
-            limit.release(ticket, refused=refused(answer), rates=answer.rates)
+            limit.release(ticket, refused=refused(answer), rates=answer.rates, patience=1.0 if answer.late else 0.0)
+            if answer.late:
+                speed.late()
         else:
             limit.release(ticket)
 
@@ -307,6 +322,15 @@ class Dispatcher:
         request = self._request(call)
         context.forecast.learn(request, completion)
         self._counters.charge(request, completion)
+        if completion.finish_reason == "length" and (call.sent_limit or 0) < (
+            changed(request, omitted).token_limit or 0
+        ):
+            if context.speed.may_widen(call.sent_limit or 0):
+                # It was cut where the speed was not known yet.
+                call.tries -= 1
+                self._ready.append(call)
+                return
+            self._counters.stats.notes[context.speed.note(model.name)] = None
         kept = context.record.done(call.key, completion, request=request, endpoint=model.endpoint, model=model.name)
         # The slot is freed only once it is committed, so that a crash can lose no more than `concurrency` replies.
         context.on_the_wire += 1
@@ -379,6 +403,8 @@ class Dispatcher:
         tries = context.tries
         if isinstance(error, UnreachedError) and not self._counters.stats.calls:
             tries = min(tries, UNREACHED_TRIES)
+        if error.late:
+            tries = min(tries, LATE_TRIES)
         if not error.retryable or call.tries >= tries or late or poison:
             await self._give_up(call, error)
         else:

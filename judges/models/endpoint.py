@@ -14,6 +14,7 @@ from typing import Any
 from ..errors import ModelError, UnreachedError
 from .base_url import checked_url
 from .model import Completion, Request
+from .retries import too_late
 from .transport import Answer, Secret, Transport, TransportName
 from .wire import read_answering_fault, read_completion, read_fault
 
@@ -106,7 +107,7 @@ class Endpoint:
             with self._limit:
                 return await self._transport.post(body)
         except TimeoutError:
-            return ModelError(f"no answer from {self._base_url} within {self._limit.seconds:g} s", retryable=True)
+            return too_late(self._base_url, self._limit.seconds)
 
     def _refusal(self, answer: Answer, body: Mapping[str, Any], request: Request) -> Completion:  # Any: JSON
         """Return the completion that an error stands for; raise any other error."""

@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeVar
 from ..errors import BudgetSpent, ModelError, Waiting
 from .budget import Reservation
 from .call_record import FailedCall
-from .counters import Call, ClientStats, Counters
+from .counters import ASKERS, Call, ClientStats, Counters
 from .dispatcher import ClientContext
 from .endpoint import sent_body
 from .exchange_folder import README, Contents, ExchangeFolder, RequestFile, RequestLine, call_id, read_reply, shown
@@ -31,13 +31,6 @@ T = TypeVar("T")
 
 TRIES = 3
 """How often a request is written into a file again after replies that are errors."""
-_ASKERS = {
-    "judge": "the judge",
-    "optimizer": "the optimizer",
-    "loss": "the loss writer",
-    "reading": "the reading of the objective",
-}
-"""Who a reply is for, in words."""
 _GROUP: ContextVar[dict[Exchange, Callable[[], None]] | None] = ContextVar("group", default=None)
 """What the exchanges of the tasks of `ask_together` have to send, while the tasks run."""
 
@@ -369,7 +362,7 @@ class Exchange:
         counts = {file.path.name: len(names.keys() & file.calls.keys()) for file in awaited}
         total = sum(counts.values())
         purposes = {names[name] for file in awaited for name in names.keys() & file.calls.keys()}
-        askers = " and ".join(sorted(_ASKERS[purpose] for purpose in purposes))
+        askers = " and ".join(sorted(ASKERS[purpose] for purpose in purposes))
         noun = "reply" if total == 1 else "replies"
         names_shown = ", ".join(map(shown, counts))
         message = f"waiting for {total:,} {noun} for {askers}: {names_shown} in {shown(folder)}"

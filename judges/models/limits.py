@@ -29,6 +29,8 @@ GROWTH = 1.05
 """What a full round that was not crowded makes of it afterwards."""
 _WINDOW = 20
 """Answers that are looked back on."""
+_LATE = 0.5
+"""Part of its time limit from which on a request took too long."""
 _CROWDED = 0.25
 """Share of refusals among them from which on the endpoint has too much to do."""
 
@@ -151,6 +153,7 @@ class AdaptiveLimit:
         answered: bool = False,
         unused: int = 0,
         rates: RateReport | None = None,
+        patience: float = 0.0,
     ) -> None:
         """Give a slot back, and say what the endpoint said.
 
@@ -160,6 +163,7 @@ class AdaptiveLimit:
             answered: The endpoint answered; neither counts for a failure that says nothing about the rate.
             unused: Tokens that `admit` was told of and that were not used.
             rates: What the endpoint says is left of its limits.
+            patience: The part of its time limit that the request took.
         """
         self._in_flight -= 1
         if unused:
@@ -173,7 +177,13 @@ class AdaptiveLimit:
         # Sent before the last cut: it says nothing about the limit there is now.
         if ticket.episode != self._episode:
             return
-        if refused and self.crowded:
+        if patience >= _LATE:
+            # They wait for each other at the server; there may be room for one alone.
+            self._limit = max(1.0, self._limit / 2)
+            self._growth = GROWTH
+            self._episode += 1
+            self._new_round()
+        elif refused and self.crowded:
             self._growth = GROWTH
             self._limit = max(self._low, self._limit * CUT)
             self._episode += 1
@@ -182,7 +192,7 @@ class AdaptiveLimit:
             self._answered += 1
             if self._answered >= self.limit:
                 # A limit that was never reached has not been tested; growing it would be a guess.
-                if self._saturated and not self.crowded:
+                if self._saturated and not self.crowded and patience < _LATE / 2:
                     self._limit = min(self._high, self._limit * self._growth)
                 self._new_round()
 

@@ -24,6 +24,7 @@ from .endpoint import sent_body
 from .import_litellm import load_litellm
 from .model import Completion, Request
 from .response_body import BodyReader
+from .retries import too_late
 from .transport import Answer, Secret
 from .wire import read_answering_fault, read_completion, read_fault
 
@@ -169,7 +170,7 @@ class LiteLLMModel:
                 body = orjson.dumps(reply.model_dump(mode="json"))
                 return read_completion(body, request, exchange.answer.headers)
         except TimeoutError:
-            return ModelError(f"no answer from {self._base_url} within {self._timeout:g} s", retryable=True)
+            return too_late(self._base_url, self._timeout)
         except ModelError as error:
             return error
         except Exception as error:  # noqa: BLE001  # LiteLLM wraps what the gate and its own reading raise in many ways

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 from ..errors import ModelError, UnreachedError
@@ -9,6 +10,9 @@ from .model import Completion
 
 OUTAGE = 10
 """So many requests given up in a row, without one success between them, mean that the endpoint is down."""
+
+LATE_TRIES = 3
+"""Tries that may go without an answer in time; each takes long, and the same request is as long."""
 
 UNREACHED_TRIES = 4
 """Tries of an endpoint that never answered: its address is more likely wrong than its server busy."""
@@ -23,6 +27,8 @@ _POISON = 3
 """Equal server errors in a row after which a request counts as the cause."""
 _SHOWN = 300
 """Characters of a reply that an error shows."""
+_PATIENCE = 100.0
+"""Seconds for a reply from which on the usual timeout may not do."""
 _ROOM = 4096
 """Tokens that leave most reasoning models room for a verdict."""
 _RATE_LIMITED = {429, 529}
@@ -91,6 +97,12 @@ def outage(error: ModelError) -> ModelError:
     return ModelError(message, status=error.status, fatal=True, hint=error.hint or resume)
 
 
+def too_late(base_url: str, seconds: float) -> ModelError:
+    """Return the error of a try that was not answered in time."""
+    hint = "raise `timeout` of the model in models.yaml, or ask for less at a time: --max-tokens, --concurrency 1"
+    return ModelError(f"no answer from {base_url} within {seconds:g} s", retryable=True, late=True, hint=hint)
+
+
 def no_model(error: ModelError) -> ModelError:
     """Return the error that ends an ask because what answers seems to be no model."""
     hint = error.hint or "check the base URL: something else than a model may answer there, such as a sign-on page"
@@ -111,12 +123,15 @@ def no_room(cut: int, replies: int, limit: int | None, last: Completion) -> Mode
     if last.reasoning_tokens:
         thought = f"; in the last, {last.reasoning_tokens:,} went into reasoning"
     room = max(_ROOM, 4 * (limit or 0))
+    slow = ""
+    if last.latency > 0 and (seconds := room * last.latency / max(1, last.tokens_out)) > _PATIENCE:
+        slow = f", with a `timeout` there of {math.ceil(seconds / 60) * 60} at the speed of these"
     return ModelError(
         f"{cut} of the judge's first {replies} replies were cut at {where}{thought}; the rest was not sent",
         status=200,
         fatal=True,
         hint=f"leave it room to think: --max-tokens {room} (JudgeSettings(max_tokens={room}) in Python), or max_tokens "
-        "of the model in models.yaml; the replies so far are kept",
+        f"of the model in models.yaml{slow}; the replies so far are kept",
     )
 
 

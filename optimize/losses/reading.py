@@ -10,7 +10,8 @@ from typing import Any, Literal
 import orjson
 from pydantic import Field
 
-from ...judges import Completion, InputError, JudgePrompt, Message, Request
+from ...judges import Completion, InputError, JudgePrompt, Message, ModelError, Request
+from ...judges.errors import UnreachedError
 from ...judges.metrics import LOWER_IS_BETTER, METRICS
 from ...slices import parse_predicate
 from .class_names import ClassNames
@@ -123,10 +124,15 @@ def read_by_model(
         text: What the person wants.
         judge: The judge that it is about, where that is known.
         columns: Columns of the rows that a slice may name.
-        ask: Makes one completion; what it raises (endpoint, budget) passes through.
+        ask: Makes one completion; what would meet every other request as well passes through.
         slices: The predicates of saved slices, by their names.
     """
-    completion = ask(reading_request(text, judge, columns, tuple(slices or ())))
+    try:
+        completion = ask(reading_request(text, judge, columns, tuple(slices or ())))
+    except ModelError as error:
+        if error.fatal or isinstance(error, UnreachedError):
+            raise
+        return ModelReading(model="the optimizer model", reading=None, problem=str(error))
     model = completion.model_returned or "the optimizer model"
     try:
         classes = ClassNames.of(judge.scale) if judge else None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from statistics import mean, median
 from typing import Any, Literal
 
@@ -25,7 +26,7 @@ from ...judges import (
     read_reply,
     without_thinking,
 )
-from ...judges.models import OMIT, Ladder, ModelSettings, changed, ignored_parameters
+from ...judges.models import OMIT, Ladder, ModelSettings, Speed, changed, ignored_parameters
 from ..config.environment import Environment, open_model
 
 Outcome = Literal["honoured", "ignored", "refused", "not sent", "cannot tell"]
@@ -38,6 +39,10 @@ _LIMIT = 32
 """Tokens that a long answer is limited to."""
 _CHAT_LIMIT = 400
 """Tokens for a short answer, where the model's settings have no limit."""
+_CHAT_SECONDS = 15.0
+"""For which a slow model may write on a short answer."""
+_SILENCE = 2.5
+"""Seconds after which it is said what is awaited."""
 _TEXTS = 3
 """Answers that are compared."""
 _RANDOM = "Invent a sentence about any animal, and add a random number with eight digits."
@@ -87,7 +92,13 @@ class ModelReport:
 
 
 def check_model(
-    name: str, environment: Environment, prompt: JudgePrompt, rows: Dataset, *, judge: JudgeSettings | None = None
+    name: str,
+    environment: Environment,
+    prompt: JudgePrompt,
+    rows: Dataset,
+    *,
+    judge: JudgeSettings | None = None,
+    tell: Callable[[str], None] = lambda line: None,
 ) -> ModelReport:
     """Send about twenty requests to a model, and say what its endpoint honours; nothing is recorded.
 
@@ -97,6 +108,7 @@ def check_model(
         prompt: The judge that is asked about the rows.
         rows: A few rows.
         judge: How the judge is asked.
+        tell: Called with a line as each check begins and ends, and now and then while an answer is awaited.
 
     Raises:
         InputError: The name cannot be used, its key is missing, or there is no row.
@@ -108,7 +120,7 @@ def check_model(
     environment.require_keys(name)
     settings = environment.settings(name)
     prices = Prices(environment.prices, settings.price)
-    return asyncio.run(_check(name, open_model(name, environment), settings, prices, prompt, rows, judge))
+    return asyncio.run(_check(name, open_model(name, environment), settings, prices, prompt, rows, judge, tell))
 
 
 async def _check(
@@ -119,20 +131,30 @@ async def _check(
     prompt: JudgePrompt,
     rows: Dataset,
     judge: JudgeSettings | None,
+    tell: Callable[[str], None],
 ) -> ModelReport:
-    asker = _Asker(model, settings, prices, Ladder())
+    asker = _Asker(model, settings, prices, Ladder(), Speed(settings.timeout), tell)
+    waiting = asyncio.create_task(asker.say_waiting())
     try:
         asked = [judge_request(prompt, row, settings=judge or JudgeSettings()) for row in rows.rows]
         # The first alone: a wrong key or name is then said once.
+        asker.begin(f"{len(asked)} rows of {prompt.name}")
         replies = [await asker.ask(asked[0])]
         replies += await asker.ask_all(asked[1:])
-        checks = (
-            await _json_schema(asker),
-            *await _sampling(asker),
-            await _log_probabilities(asker, asked[0]),
-            await _token_limit(asker, asked[0], replies[0]),
-        )
+        checks: list[Check] = []
+        for doing, check in {
+            "a JSON schema": _json_schema,
+            "temperature and seed": _sampling,
+            "log-probabilities": partial(_log_probabilities, verdict=asked[0]),
+            "the token limit": partial(_token_limit, verdict=asked[0], answered=replies[0]),
+        }.items():
+            asker.begin(doing)
+            found = await check(asker)
+            for one in found:
+                tell(f"  {one.setting}: {one.outcome}, {one.reason}")
+            checks += found
     finally:
+        waiting.cancel()
         await model.close()
     unreadable = [answer for reply in replies if isinstance(answer := read_reply(prompt, reply), Unscored)]
     thoughts = [reply.reasoning_tokens for reply in replies if reply.reasoning_tokens is not None]
@@ -167,12 +189,18 @@ class _Asker:
     settings: ModelSettings
     prices: Prices
     ladder: Ladder
+    speed: Speed
+    tell: Callable[[str], None]
+    doing: str = ""
+    since: float = 0.0
     replies: list[Completion] = field(default_factory=list)
     latencies: list[float] = field(default_factory=list)
 
     async def ask(self, request: Request) -> Completion:
-        """Return the reply, asked for as the endpoint takes it."""
+        """Return the reply, asked for as the endpoint takes it, and as long as its time limit allows."""
         request = self.settings.apply(request)
+        if not self.model.simulated:
+            request = self.speed.fitted(request)
         tries, loop = 0, asyncio.get_running_loop()
         while True:
             omitted = self.ladder.omitted
@@ -184,21 +212,36 @@ class _Asker:
                 if refusal is None:
                     continue
                 tries += 1
-                if not refusal.retryable or tries == _TRIES:
+                if not refusal.retryable or refusal.late or tries == _TRIES:
                     raise refusal from None
                 await asyncio.sleep(min(error.retry_after or 1.0, _LONGEST_PAUSE))
                 continue
             self.ladder.accept(request, omitted)
             self.latencies.append(loop.time() - began)
+            self.speed.learn(reply, self.latencies[-1])
             self.replies.append(reply)
             return reply
 
     async def ask_all(self, requests: Sequence[Request]) -> list[Completion]:
-        """Return the replies, a few asked for at once."""
+        """Return the replies, a few asked for at once where the model is not slow."""
         replies: list[Completion] = []
-        for start in range(0, len(requests), _AT_ONCE):
-            replies += await asyncio.gather(*(self.ask(request) for request in requests[start : start + _AT_ONCE]))
+        at_once = 1 if self.speed.room < _AT_ONCE * _CHAT_LIMIT and self.speed.per_second else _AT_ONCE
+        for start in range(0, len(requests), at_once):
+            replies += await asyncio.gather(*(self.ask(request) for request in requests[start : start + at_once]))
         return replies
+
+    def begin(self, doing: str) -> None:
+        """Say what is asked about from now on."""
+        speed = f", {self.speed.per_second:.3g} tokens/s" if self.speed.per_second else ""
+        self.doing, self.since = doing, asyncio.get_running_loop().time()
+        self.tell(f"asking {self.model.name} at {self.model.endpoint} about {doing}{speed}")
+
+    async def say_waiting(self) -> None:
+        """Say every few seconds what is awaited."""
+        while True:
+            await asyncio.sleep(_SILENCE)
+            seconds = asyncio.get_running_loop().time() - self.since
+            self.tell(f"  {self.doing}: {len(self.replies)} replies so far, {seconds:.0f} s")
 
     async def chat(self, text: str, **fields: Any) -> Completion:  # Any: the fields of a request
         """Ask one small thing."""
@@ -206,7 +249,10 @@ class _Asker:
 
     def request(self, text: str, **fields: Any) -> Request:  # Any: the fields of a request
         """Return a request that is no judge's."""
-        return Request(messages=(Message("user", text),), **{"default_max_tokens": _CHAT_LIMIT, **fields})
+        limit = _CHAT_LIMIT
+        if self.speed.per_second is not None:
+            limit = max(_LIMIT, min(limit, int(_CHAT_SECONDS * self.speed.per_second)))
+        return Request(messages=(Message("user", text),), **{"default_max_tokens": limit, **fields})
 
     def cost(self, reply: Completion) -> float | None:
         """Return US dollars."""
@@ -214,7 +260,7 @@ class _Asker:
         return self.prices.cost(model.name, model.endpoint, reply.tokens_in, reply.tokens_out, reply.tokens_cached)
 
 
-async def _json_schema(asker: _Asker) -> Check:
+async def _json_schema(asker: _Asker) -> tuple[Check]:
     """Ask for an object that no prompt mentions: only an endpoint that reads the schema can answer with it."""
     wanted = {"kel": ["vip", "mot"], "sab": ["nuk", "dor"]}
     properties = {name: {"type": "string", "enum": values} for name, values in wanted.items()}
@@ -224,18 +270,22 @@ async def _json_schema(asker: _Asker) -> Check:
     replies = await asker.ask_all(requests)
     name = "JSON schema"
     if "response_format" in asker.ladder.omitted:
-        return Check(setting=name, outcome="refused", reason="it is left out; replies are read from text")
+        return (Check(setting=name, outcome="refused", reason="it is left out; replies are read from text"),)
     if "json_schema" in asker.ladder.omitted:
-        return Check(setting=name, outcome="refused", reason="json_object is sent; fields are read from text")
+        return (Check(setting=name, outcome="refused", reason="json_object is sent; fields are read from text"),)
     fits = [_in_schema(reply.text, wanted) for reply in replies]
     if all(fits):
-        return Check(setting=name, outcome="honoured", reason="replies keep to a schema that the prompt does not name")
+        return (
+            Check(setting=name, outcome="honoured", reason="replies keep to a schema that the prompt does not name"),
+        )
     if cut := _cut(replies):
-        return Check(setting=name, outcome="cannot tell", reason=cut)
-    return Check(
-        setting=name,
-        outcome="ignored",
-        reason=f"{len(fits) - sum(fits)} of {len(fits)} replies are not in the schema; verdicts are read from text",
+        return (Check(setting=name, outcome="cannot tell", reason=cut),)
+    return (
+        Check(
+            setting=name,
+            outcome="ignored",
+            reason=f"{len(fits) - sum(fits)} of {len(fits)} replies are not in the schema; verdicts are read from text",
+        ),
     )
 
 
@@ -294,17 +344,17 @@ def _seed(asker: _Asker, varied: int, same: bool, empty: str) -> Check:
     return Check(setting=name, outcome="honoured", reason="the same seed gives the same answer, another one another")
 
 
-async def _log_probabilities(asker: _Asker, verdict: Request) -> Check:
+async def _log_probabilities(asker: _Asker, verdict: Request) -> tuple[Check]:
     reply = await asker.ask(replace(verdict, top_logprobs=3))
     name = "log-probabilities"
     if "logprobs" in asker.ladder.omitted:
-        return Check(setting=name, outcome="refused", reason="--confidence tok cannot be used")
+        return (Check(setting=name, outcome="refused", reason="--confidence tok cannot be used"),)
     if reply.logprobs:
-        return Check(setting=name, outcome="honoured", reason=f"of {len(reply.logprobs)} tokens")
-    return Check(setting=name, outcome="ignored", reason="the reply has none; --confidence tok cannot be used")
+        return (Check(setting=name, outcome="honoured", reason=f"of {len(reply.logprobs)} tokens"),)
+    return (Check(setting=name, outcome="ignored", reason="the reply has none; --confidence tok cannot be used"),)
 
 
-async def _token_limit(asker: _Asker, verdict: Request, answered: Completion) -> Check:
+async def _token_limit(asker: _Asker, verdict: Request, answered: Completion) -> tuple[Check]:
     limit, request = _LIMIT, asker.request(_STORY, max_tokens=_LIMIT)
     reply = await asker.ask(request)
     if reply.finish_reason != "length" and reply.tokens_out <= limit and answered.tokens_out > 1:
@@ -315,16 +365,16 @@ async def _token_limit(asker: _Asker, verdict: Request, answered: Completion) ->
     refused = asker.ladder.omitted & {"max_tokens", "max_completion_tokens"}
     name = "max_completion_tokens" if "max_tokens" in refused else "max_tokens"
     if len(refused) == 2:
-        return Check(setting="token limit", outcome="refused", reason="neither max_tokens nor max_completion_tokens")
+        return (Check(setting="token limit", outcome="refused", reason="neither max_tokens nor max_completion_tokens"),)
     if reply.extra.get("tokens") == "estimated":
         over = "" if reply.finish_reason == "length" else ", and the reply does not say that it was cut"
-        return Check(setting=name, outcome="cannot tell", reason=f"the endpoint reports no tokens{over}")
+        return (Check(setting=name, outcome="cannot tell", reason=f"the endpoint reports no tokens{over}"),)
     written = f"{reply.tokens_out} tokens where {limit} were allowed"
     if "max_tokens" in ignored_parameters(request, reply):
-        return Check(setting=name, outcome="ignored", reason=written)
+        return (Check(setting=name, outcome="ignored", reason=written),)
     if reply.finish_reason == "length":
-        return Check(setting=name, outcome="honoured", reason=f"{written}, and the reply says that it was cut")
-    return Check(setting=name, outcome="cannot tell", reason=f"the reply ended by itself after {written}")
+        return (Check(setting=name, outcome="honoured", reason=f"{written}, and the reply says that it was cut"),)
+    return (Check(setting=name, outcome="cannot tell", reason=f"the reply ended by itself after {written}"),)
 
 
 def _reasoning(replies: Sequence[Completion]) -> Check:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from ..config.environment import Environment, read_environment
+from ..terminal import plain_progress
 from .options import F
 
 
@@ -24,4 +26,5 @@ def asking_environment(root: Path, *models: str | None, origins: tuple[str, ...]
         models: The models that the command names.
         origins: The addresses that it allows.
     """
-    return read_environment().in_workspace(root).naming(*models, origins=origins)
+    environment = read_environment().in_workspace(root).naming(*models, origins=origins)
+    return replace(environment, watch=plain_progress())

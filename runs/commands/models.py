@@ -157,7 +157,8 @@ def test(
     source = rows or rows_in_memory(demo_rows(documents=3), name="the built-in rows")
     dataset = load_dataset(source, inputs=prompt.inputs, scale=prompt.scale, limit=limit, skip_incomplete=True)
     environment = asking_environment(workspace.root, name)
-    report = check_model(name, environment, prompt, dataset, judge=JudgeSettings(max_tokens=max_tokens))
+    tell = partial(say, to_stderr=True) if not as_json else lambda line: None
+    report = check_model(name, environment, prompt, dataset, judge=JudgeSettings(max_tokens=max_tokens), tell=tell)
     ignored = [check.setting for check in report.checks if check.outcome == "ignored"]
     why_not = "there is no workspace here yet"
     try:

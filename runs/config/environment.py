@@ -31,7 +31,7 @@ from .transports import choose_transport
 
 if TYPE_CHECKING:
     from ...judges import Client, Model
-    from ...judges.models import Budget, CallRecord, Completion, Engine, Exchange, Request
+    from ...judges.models import Budget, CallRecord, Completion, Engine, Exchange, Progress, Request
 
 SIMULATED = "simulated"
 """The name of the embedded model, which has no address."""
@@ -96,6 +96,8 @@ class Environment:
     """JUDGEWRIGHT_PRICES, a file of dollars per million tokens that overrides the bundled prices."""
     trace: TraceSettings = TraceSettings()
     """What is recorded of runs for people who watch over them."""
+    watch: Callable[[str, Progress], None] | None = None
+    """Told of what is asked and awaited, where nothing else shows it."""
 
     @property
     def jobs_key(self) -> Path | None:
@@ -505,6 +507,7 @@ def open_client(
         prices=Prices(environment.prices, settings.price),
         exchange=exchange,
         engine=engine,
+        watch=environment.watch,
         concurrency=concurrency,
         max_unreadable=max_unreadable,
         row_seconds=max(_ROW_SECONDS, 2 * settings.timeout),
