@@ -26,7 +26,7 @@ WIDE = 110
 """Columns of a terminal from which the bar of long work may be long."""
 COUNTED_AT_ONCE = 64
 """Rows between two looks at long work that asks no model."""
-PLAIN_SECONDS = 2.5
+PLAIN_SECONDS = 2.0
 """Seconds between progress lines where there is no terminal: nobody is to ask what it is doing."""
 _TEXT: ContextVar[TextIO | None] = ContextVar("text", default=None)
 """Where `text_of` collects what would be printed; a context variable, so that other threads still print."""

@@ -41,7 +41,7 @@ _CHAT_LIMIT = 400
 """Tokens for a short answer, where the model's settings have no limit."""
 _CHAT_SECONDS = 15.0
 """For which a slow model may write on a short answer."""
-_SILENCE = 2.5
+_SILENCE = 2.0
 """Seconds after which it is said what is awaited."""
 _TEXTS = 3
 """Answers that are compared."""

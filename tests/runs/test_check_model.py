@@ -221,3 +221,24 @@ def test_what_cannot_be_asked_is_one_line(
         main(["models", "test", *arguments])
     assert left.value.code == (2 if error is InputError else 3)
     assert words in capsys.readouterr().err
+
+
+def test_each_check_is_said_as_it_goes(capsys: pytest.CaptureFixture[str]) -> None:
+    """Before it is asked about, and once it is known; the table comes at the end."""
+    with Server(make_app(Honest(), Faults.parse(""))) as server:
+        main(["models", "test", f"m@{server.base_url}"])
+    told = capsys.readouterr().err.splitlines()
+    begun = [line.partition(" about ")[2] for line in told if line.startswith(f"asking m at {server_of(told)}")]
+    assert [line.partition(",")[0] for line in begun] == [
+        "6 rows of groundedness",
+        "a JSON schema",
+        "temperature and seed",
+        "log-probabilities",
+        "the token limit",
+    ]
+    assert any(line.startswith("  JSON schema: honoured, ") for line in told)
+
+
+def server_of(lines: list[str]) -> str:
+    """The address in the first line."""
+    return lines[0].split()[3]

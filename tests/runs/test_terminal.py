@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from judgewright.judges import Registry
+from judgewright.judges import Progress, Registry
 from judgewright.optimize import Piece, diff_prompts, diff_words
 from judgewright.runs import terminal
 from judgewright.runs.reports import say_event
@@ -190,3 +190,21 @@ def test_work_that_asks_no_model_is_counted_without_a_word_on_the_record(
                 count(done, 150)
     lines = ["64/150", "128/150", "150/150"]
     assert capsys.readouterr().err == "".join(f"  reading texts: {line}\n" for line in lines)
+
+
+def test_long_work_says_whom_it_asks_and_how_fast_that_writes(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first line of each work names the model and its address; no line is more than three seconds after another."""
+    assert terminal.PLAIN_SECONDS < 3
+    monkeypatch.setattr(terminal, "PLAIN_SECONDS", 0.0)
+    show = terminal.plain_progress()
+    progress = Progress(
+        done=1, total=6, failed=0, recorded=0, cost=None, tokens=9, asked="m at http://h/v1", speed=7.14
+    )
+    show("rows", progress)
+    show("rows", progress)
+    assert capsys.readouterr().err.splitlines() == [
+        "  rows: 1/6 (asking m at http://h/v1; 0 cached, 7.14 tokens/s)",
+        "  rows: 1/6 (0 cached, 7.14 tokens/s)",
+    ]

@@ -11,8 +11,8 @@ from typing import Any
 import orjson
 import pytest
 
-from judgewright.judges import InputError, Registry
-from judgewright.optimize import ModelReading, Objective
+from judgewright.judges import Completion, InputError, ModelError, Registry, Request
+from judgewright.optimize import ModelReading, Objective, read_by_model
 from judgewright.optimize.losses import Floor, Guard, Unsettled, parse_reading, read_objective, reading_request
 from judgewright.runs.cli import main
 
@@ -375,6 +375,25 @@ def test_a_second_wish_with_a_floor_has_no_other_limit() -> None:
     found = settle("recall first, then precision, et qu'elle ne tombe jamais sous 80 %", body)
     assert found.floors == (Floor(metric="precision", value=0.8),)
     assert found.guards == ()
+
+
+def test_a_model_that_cannot_read_in_time_leaves_the_question_to_the_person() -> None:
+    """What it did is said with the question; what would meet every other request too is raised."""
+
+    def late(_: Request) -> Completion:
+        raise ModelError("no answer within 120 s", retryable=True, late=True)
+
+    def refused(_: Request) -> Completion:
+        raise ModelError("the endpoint answered 401", status=401, fatal=True)
+
+    text = "made up claims get waved through"
+    model = read_by_model(text, None, (), late)
+    assert (model.reading, model.problem) == (None, "no answer within 120 s")
+    with pytest.raises(Unsettled, match="no answer within 120 s") as caught:
+        read_objective(text, model=model)
+    assert "--target" in str(caught.value.hint)
+    with pytest.raises(ModelError, match="401"):
+        read_by_model(text, None, (), refused)
 
 
 def plain(text: str) -> str:
