@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..judges import BoolArray, IntArray, JudgedDataset
+from ..judges import JudgedDataset
 from .candidates import Counter, Rows
 from .effect import ERRORS, Direction
 from .features import read_features
@@ -82,43 +83,34 @@ def find_by_rate(
     outcomes = Outcomes.of(judged)
     inside, loss = target_of(RATES[direction][0]).losses(outcomes)
     errors, groups = loss[inside].astype(np.bool_), outcomes.groups[inside]
-    for predicate in first:
-        found = _measure(predicate, predicate.mask(judged.rows)[inside], errors, groups, direction, tested=True)
-        if found is not None and found.p is not None and found.p < ALPHA:
-            return found
     features = read_features(judged, columns=columns, exclude=exclude, keep=keep)
-    scope = narrow(
-        features, inside, FEWEST_ERRORS, Limits(max_depth=1, min_support=None, seed=0, named=columns is not None)
-    )
+    limits = Limits(max_depth=1, min_support=None, seed=0, named=columns is not None)
+    scope = narrow(features, inside, FEWEST_ERRORS, limits)
     rows = Rows(columns=scope.columns, loss=loss, groups=outcomes.groups).only(inside)
-    poorest: list[tuple[float, str, Predicate]] = []
-    for cube in Counter.of(rows, FEWEST_ERRORS).cubes(1, of_words=False):
-        for at in np.flatnonzero(cube.loss >= FEWEST_ERRORS).tolist():
-            predicate = cube.predicate(at)
-            poorest.append((-float(cube.loss[at] / cube.n[at]), str(predicate), predicate))
-    for _, _, predicate in sorted(poorest, key=lambda one: one[:2]):
-        found = _measure(predicate, rows.member(predicate), errors, groups, direction, tested=False)
-        if found is not None:
-            return found
+    tested = ((predicate, predicate.mask(judged.rows)[inside], True) for predicate in first)
+    untested = ((predicate, rows.member(predicate), False) for predicate in _by_rate(rows))
+    for predicate, member, by_itself in itertools.chain(tested, untested):
+        count, comparison = int(errors[member].sum()), compare(errors, member, compress(groups))
+        if count < FEWEST_ERRORS or count_groups(groups[member]) < MIN_GROUPS or comparison is None:
+            continue
+        if comparison.gap > 0 and (comparison.p < ALPHA or not by_itself):
+            return RateSlice(
+                predicate=predicate,
+                direction=direction,
+                errors=count,
+                n=comparison.n,
+                rate=comparison.inside,
+                rest=comparison.rest,
+                p=comparison.p if by_itself else None,
+            )
     return None
 
 
-def _measure(
-    predicate: Predicate, member: BoolArray, errors: BoolArray, groups: IntArray, direction: Direction, *, tested: bool
-) -> RateSlice | None:
-    """Measure a slice; None where it has too few errors or groups, or no higher rate than elsewhere."""
-    count = int(errors[member].sum())
-    if count < FEWEST_ERRORS or count_groups(groups[member]) < MIN_GROUPS:
-        return None
-    comparison = compare(errors, member, compress(groups))
-    if comparison is None or comparison.gap <= 0:
-        return None
-    return RateSlice(
-        predicate=predicate,
-        direction=direction,
-        errors=count,
-        n=comparison.n,
-        rate=comparison.inside,
-        rest=comparison.rest,
-        p=comparison.p if tested else None,
-    )
+def _by_rate(rows: Rows) -> list[Predicate]:
+    """Return the slices of one condition with errors enough, the highest share of them first."""
+    found: list[tuple[float, str, Predicate]] = []
+    for cube in Counter.of(rows, FEWEST_ERRORS).cubes(1, of_words=False):
+        for at in np.flatnonzero(cube.loss >= FEWEST_ERRORS).tolist():
+            predicate = cube.predicate(at)
+            found.append((-float(cube.loss[at] / cube.n[at]), str(predicate), predicate))
+    return [predicate for _, _, predicate in sorted(found, key=lambda one: one[:2])]

@@ -9,14 +9,7 @@ from ...judges import JudgePrompt
 from ..actions.gate_decision import Gated
 from ..terminal import inline
 from .gate_report import HEAD
-from .gate_sentences import (
-    P_MEANS,
-    change_cells,
-    describe_equal_gain,
-    describe_limits,
-    describe_unanswered,
-    gate_changes,
-)
+from .gate_sentences import P_MEANS, change_cells, describe_evidence, describe_limits, describe_unanswered, gate_changes
 from .numbers import count, number
 
 MARK = "<!-- judgewright gate -->"
@@ -39,8 +32,7 @@ def comment_on(gated: Gated, prompts: tuple[JudgePrompt, JudgePrompt] | None) ->
             lines += [f"| {' | '.join(HEAD)} |", "|" + " --- |" * len(HEAD)]
             lines += [f"| {' | '.join(map(_cell, cells))} |" for cells in table]
             lines += ["", P_MEANS, ""]
-        equal = describe_equal_gain(evidence.equal_gain, evidence.target)
-        lines += [f"* {_cell(line)}" for line in (*equal, *describe_limits(evidence), *describe_unanswered(evidence))]
+        lines += [f"* {_cell(line)}" for line in (*describe_evidence(evidence), *describe_unanswered(evidence))]
         lines.append(f"* look {evidence.look} at this holdout, alpha {number(evidence.alpha, 4)}")
     lines.append(f"* {count(answer.rows)} rows in {count(answer.groups)} groups; run `{gated.run_id}`")
     if gated.repeated:

@@ -6,14 +6,7 @@ from ...optimize.events import Evidence
 from ..actions.bench import describe_spending
 from ..actions.gate_decision import Gated, label_next
 from ..terminal import inline, say, say_table, simulated_mark
-from .gate_sentences import (
-    P_MEANS,
-    change_cells,
-    describe_equal_gain,
-    describe_limits,
-    describe_unanswered,
-    gate_changes,
-)
+from .gate_sentences import P_MEANS, change_cells, describe_evidence, describe_unanswered, gate_changes
 from .numbers import count, number, percent, signed
 from .objective_report import say_objective
 
@@ -50,9 +43,7 @@ def _say_evidence(evidence: Evidence, *, slice_: str) -> None:
         say(f"  {P_MEANS}")
     if slice_:
         say(f"  slice: {inline(slice_)}")
-    for line in describe_equal_gain(evidence.equal_gain, evidence.target):
-        say(f"  {line}")
-    for line in describe_limits(evidence):
+    for line in describe_evidence(evidence):
         say(f"  {inline(line)}")
     before, after = percent(evidence.coverage_before), percent(evidence.coverage_after)
     answered = f"rows answered: {before} before, {after} after"

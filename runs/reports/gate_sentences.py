@@ -105,9 +105,7 @@ def gate_sentences(decision: DecisionRecord | None) -> list[str]:
     lines = []
     if evidence.target:
         lines.append(f"{_describe_tested(evidence.target)}.")
-    equal = describe_equal_gain(evidence.equal_gain, evidence.target)
-    lines += [f"{line[0].upper()}{line[1:]}." for line in equal]
-    lines += [f"{line}." for line in describe_limits(evidence)]
+    lines += [f"{line}." for line in describe_evidence(evidence)]
     if evidence.slice_change:
         lines.append(f"On the slice that was optimized, {_describe_tested(evidence.slice_change)}.")
     if evidence.veto:
@@ -175,6 +173,11 @@ def describe_floor(floor: FloorRecord) -> str:
     states = {"held": "the floor holds", "broken": "it is under the floor"}
     state = states.get(floor.state, "that is undecided")
     return f"{floor.metric} must be at least {number(floor.floor)}; it is {number(floor.value)}, {bound}: {state}"
+
+
+def describe_evidence(evidence: Evidence) -> list[str]:
+    """Say what is left of the gain at the same recall, and what became of every guard and every floor."""
+    return describe_equal_gain(evidence.equal_gain, evidence.target) + describe_limits(evidence)
 
 
 def describe_limits(evidence: Evidence) -> list[str]:

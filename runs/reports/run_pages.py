@@ -25,9 +25,8 @@ from .gate_sentences import (
     P_MEANS,
     change_cells,
     describe_chance,
-    describe_equal_gain,
+    describe_evidence,
     describe_final,
-    describe_limits,
     describe_unanswered,
     gate_changes,
 )
@@ -102,8 +101,7 @@ def _values(run: RunSummary, flips: Flips) -> dict[str, object]:
     evidence = run.decided.evidence
     sentences: list[str] = []
     if evidence is not None:
-        sentences = describe_equal_gain(evidence.equal_gain, evidence.target)
-        sentences += describe_limits(evidence) + describe_unanswered(evidence)
+        sentences = describe_evidence(evidence) + describe_unanswered(evidence)
     return {
         "archive": archive_table(run.best.archive if run.best else None),
         "origin": describe_origin,

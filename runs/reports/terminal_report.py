@@ -35,8 +35,8 @@ from ..terminal import inline, say, say_table, simulated_mark
 from .gate_sentences import (
     describe_chance,
     describe_equal_gain,
+    describe_evidence,
     describe_final,
-    describe_limits,
     describe_threshold,
     describe_unanswered,
     gate_changes,
@@ -335,9 +335,7 @@ def _decision(event: GateDecided) -> None:
     if evidence.target:
         lines = [_change_line(role, change) for role, change, _ in gate_changes(evidence)]
         say_table(("", "metric", "before", "after", "change", "95 % interval", "n", "groups"), lines, left=2)
-        for line in describe_equal_gain(evidence.equal_gain, evidence.target):
-            say(f"  {line}")
-        for line in describe_limits(evidence):
+        for line in describe_evidence(evidence):
             say(f"  {inline(line)}")
         before, after = percent(evidence.coverage_before), percent(evidence.coverage_after)
         answered = f"rows answered {before} before, {after} after"

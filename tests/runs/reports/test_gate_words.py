@@ -78,7 +78,7 @@ def test_a_gain_is_told_apart_from_another_threshold() -> None:
     assert describe_equal_gain(asdict(missing), target) == [line]
     seen = evidence({"target": target, "equal_gain": asdict(missing)})
     decision = DecisionRecord(accepted=False, outcome="undecided", reason="so", evidence=seen)
-    assert f"{line[0].upper()}{line[1:]}." in gate_sentences(decision)
+    assert f"{line}." in gate_sentences(decision)
     assert describe_equal_gain(None, target) == []
     final = {"target": target, "equal_gain": asdict(equal), "guards": []}
     assert "on the final rows, at the same false positive rate" in describe_final(closing({"final_change": final}))[1]
