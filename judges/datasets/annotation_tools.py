@@ -1,4 +1,4 @@
-"""Annotation tools whose exports hold people's labels: Label Studio, Argilla, Langfuse and MLflow."""
+"""Tools whose exports hold people's labels: Label Studio, Argilla, Langfuse, MLflow and promptfoo."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections import defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from statistics import fmean
+from typing import Any, cast
 
 from ..errors import DataError
 from ..files.problems import Problems, shorten
-from ..files.records import unit_of
+from ..files.records import kind_of, unit_of
 from .annotated import Body, Item, PersonAnswer, flat, read_bodies, rows_of
-from .release import table_files
+from .release import as_number, read_document, table_files
 from .source import Flat, ReadOptions, Source
 
 _VALUES = ("choices", "rating", "number", "text", "taxonomy")
@@ -263,9 +264,54 @@ def _tool(name: str, about: str, read: Any) -> Source:  # Any: a `Read`
     return Source(name=name, about=about, inputs=(), judge="the one whose inputs you map", licence="yours", read=read)
 
 
+def read_promptfoo(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
+    """Yield a row a result of `promptfoo eval -o`: the variables, `output`, a person's pass or fail as the label.
+
+    What the assertions gave is the score: their mean, without a person's. Results of one test are a group.
+
+    Raises:
+        DataError: A file is no output of promptfoo.
+    """
+    for file in table_files(path):
+        problems = Problems(file, unit_of(file))
+        document = [] if kind_of(file) != ".json" else read_document(file)
+        for _ in range(2):
+            document = document.get("results") if isinstance(document, dict) else document
+        bodies = enumerate(document or (), 1) if kind_of(file) == ".json" else read_bodies(file, problems)
+        found = unlabelled = 0
+        for at, body in bodies:
+            if not isinstance(body, dict) or "vars" not in body:
+                listed = f"; the columns are {', '.join(map(shorten, body))}" if isinstance(body, dict) else ""
+                message = f"{file}: no output of promptfoo: 'vars' is missing{listed}"
+                raise DataError(message, hint="write one with promptfoo eval -o results.json")
+            row = _promptfoo_row(at, cast("Body", body))
+            found, unlabelled = found + 1, unlabelled + (row["label"] is None)
+            yield row
+        problems.check()
+        if not found:
+            raise DataError(f"{file}: no results of promptfoo are in it")
+        if unlabelled:
+            notes.append(f"{unlabelled:,} of {found:,} results have no pass or fail of a person")
+
+
+def _promptfoo_row(at: int, body: Body) -> Flat:
+    grading = body.get("gradingResult") or {}
+    parts: list[Body] = [part for part in grading.get("componentResults") or () if isinstance(part, dict)]
+    by_people = [part for part in parts if (part.get("assertion") or {}).get("type") == "human"]
+    scores = [float(part["score"]) for part in parts if part not in by_people and part.get("score") is not None]
+    output = (body.get("response") or {}).get("output")
+    row: Flat = {"id": str(body.get("id") or at), **flat("", body.get("vars") or {})}
+    row |= {"output": output if isinstance(output, str) or output is None else json.dumps(output, ensure_ascii=False)}
+    row |= {"label": int(bool(by_people[-1].get("pass"))) if by_people else None}
+    row |= {"score": as_number(fmean(scores)) if scores else None, "group_id": f"test {body.get('testIdx', at)}"}
+    row |= {"prompt": (body.get("prompt") or {}).get("label"), "provider": (body.get("provider") or {}).get("id")}
+    return row
+
+
 ANNOTATION_TOOLS = (
     _tool("label_studio", "Label Studio's export (JSON, JSON-MIN, CSV), with --map label=QUESTION", read_label_studio),
     _tool("argilla", "Argilla's records (JSON, or flattened as Parquet), with --map label=QUESTION", read_argilla),
     _tool("langfuse", "Langfuse's traces with people's scores, with --map label=SCORE", read_langfuse),
+    _tool("promptfoo", "promptfoo's results (JSON or JSON Lines) with people's passes and fails", read_promptfoo),
     _tool("mlflow", "MLflow's traces with people's assessments, with --map label=ASSESSMENT", read_mlflow),
 )

@@ -11,7 +11,7 @@ from typing import IO, Any, cast
 
 from ..errors import DataError
 from ..files.problems import Problems, shorten
-from ..files.records import FORMATS, Cell, Record, file_errors, parse_strictly, read_records
+from ..files.records import FORMATS, UTF_16, Cell, Record, file_errors, parse_strictly, read_records
 
 
 def read_table_of(path: Path, needed: Sequence[str], problems: Problems) -> Iterator[Record]:
@@ -78,7 +78,9 @@ def opened(path: Path) -> Iterator[IO[str]]:
     with file_errors(path):
         text = gzip.open if path.name.lower().endswith(".gz") else open
         try:
-            with text(path, "rt", encoding="utf-8-sig") as file:
+            with text(path, "rb") as head:
+                marked = head.read(2) in UTF_16
+            with text(path, "rt", encoding="utf-16" if marked else "utf-8-sig") as file:
                 yield cast("IO[str]", file)
         except UnicodeDecodeError as error:
             bad = f"byte 0x{error.object[error.start]:02x}"

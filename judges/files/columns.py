@@ -158,6 +158,7 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
     if not drafts:
         raise DataError(f"{path}: no row has all of {', '.join(roles.inputs.values())}")
     notes = [] if by_id is not None else [id_note(problems.unit)]
+    notes += unreadable.said()
     if note := words_note(cells, roles.words, given):
         notes.append(note)
     uneven = 0 if roles.drawn else sum(draft.probability < 1 for draft in drafts)
@@ -317,8 +318,11 @@ def refuse_missing(path: RowSource, needed: Mapping[str, str], seen: set[str]) -
         options.append(option)
     listed = _listed(names)
     if len(names) == 1 and re.search(r"[;|\t]", names[0]):
-        listed += " (is there another character than a comma between the columns?)"
+        listed += " (is there another character between the columns? A first line such as `sep=#` says so)"
     message = f"{path}: {', '.join(states)}. The columns are {listed}"
+    if "annotations" in seen and any(name.startswith("data.") for name in seen):
+        hint = f"judgewright data import label_studio {path} --map INPUT=data.COLUMN --out rows.jsonl"
+        raise DataError(message, hint=f"this looks like Label Studio's export; make rows of it: {hint}")
     raise DataError(message, hint=f"name the column with {' '.join(options)}")
 
 

@@ -20,6 +20,16 @@ class Problems:
     """What the number of a problem counts."""
     first: list[tuple[int, str]] = field(default_factory=list)
     total: int = 0
+    blank: int = 0
+    """Rows without any content, which are skipped."""
+    notes: list[str] = field(default_factory=list[str])
+    """What was assumed about the file as a whole."""
+
+    def said(self) -> list[str]:
+        """Return what to know of a file that can be read."""
+        if not self.blank:
+            return self.notes
+        return [*self.notes, f"blank rows, skipped: {self.blank:,}"]
 
     def add(self, at: int, message: str) -> None:
         """Enter one problem of the record at a line or row."""

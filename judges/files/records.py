@@ -13,7 +13,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal, cast
@@ -31,9 +31,15 @@ _MEASURED_AT_ONCE = 16
 """Rows of a Parquet file that are unpacked together to see how large they are."""
 FORMATS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 _FIELD_LIMIT = 2**31 - 1
+_SNIFFED = 1 << 16
+"""Bytes at the beginning of a table that show what stands between its columns."""
+_DELIMITERS = (",", ";", "\t", "|")
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?", re.ASCII)
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+"""Its mark at the beginning of a file."""
+_ROWS_AT = ("data", "rows", "records", "results.results", "results", "examples", "items")
+"""Where the rows are in a JSON object, what is likelier first."""
 _FOREIGN_HEADS = {
-    b"\xff\xfe": "is UTF-16 text; save it as UTF-8",
-    b"\xfe\xff": "is UTF-16 text; save it as UTF-8",
     b"\x1f\x8b": "is compressed; let its name end in .gz",
     b"PAR1": "is a Parquet file; let its name end in .parquet",
     b"PK\x03\x04": "is a zip archive or a spreadsheet; save it as CSV or JSONL",
@@ -109,7 +115,7 @@ def read_records(source: RowSource, problems: Problems) -> Iterator[Record]:
             elif kind == ".json":
                 yield from _json_list(stream.read(), problems)
             else:
-                yield from _delimited(_Lines(stream, problems), "\t" if kind == ".tsv" else ",", problems)
+                yield from _delimited(stream, "\t" if kind == ".tsv" else ",", problems)
 
 
 @contextmanager
@@ -127,8 +133,15 @@ def file_errors(path: Path) -> Iterator[None]:
 
 def _open(path: Path) -> IO[bytes]:
     raw = gzip.open(path, "rb") if path.name.lower().endswith(".gz") else path.open("rb")  # noqa: SIM115  # the caller closes it
-    stream = io.BufferedReader(cast("io.RawIOBase", raw))  # a GzipFile is readable as a raw stream is
+    stream = io.BufferedReader(cast("io.RawIOBase", raw), _SNIFFED)  # a GzipFile is readable as a raw stream is
     head = stream.peek(64)[:64]
+    if head.startswith(UTF_16):
+        with stream:
+            try:
+                text = stream.read().decode("utf-16")
+            except UnicodeDecodeError:
+                raise DataError(f"{path}: damaged UTF-16 text", hint="save it as UTF-8") from None
+        return io.BufferedReader(cast("io.RawIOBase", io.BytesIO(text.encode())), _SNIFFED)
     for magic, meaning in _FOREIGN_HEADS.items():
         if head.startswith(magic):
             stream.close()
@@ -196,18 +209,85 @@ def _json_list(body: bytes, problems: Problems) -> Iterator[Record]:
         raise DataError(f"{problems.path}, line {error.lineno}: not valid JSON: {_plain(error)}", hint=hint) from None
     except ValueError as error:
         raise DataError(f"{problems.path}: not valid JSON: {error}") from None
-    if not isinstance(values, list):
+    rows = _rows_inside(values, problems) if isinstance(values, dict) else values
+    if not isinstance(rows, list):
         raise DataError(f"{problems.path}: a list of objects is needed, this is {_json_type(values)}")
-    for at, value in enumerate(values, 1):
+    for at, value in enumerate(rows, 1):
         yield from _flat(value, at, problems)
 
 
-def _delimited(lines: _Lines, delimiter: str, problems: Problems) -> Iterator[Record]:
+def _rows_inside(body: dict[str, Any], problems: Problems) -> list[Any]:  # Any: JSON
+    """Return the list of rows that is inside an object, one level down or two, or the rows of pandas' other layouts."""
+    lists: dict[str, list[Any]] = {}
+    for name, value in body.items():
+        inside = {f"{name}.{key}": inner for key, inner in value.items()} if isinstance(value, dict) else {name: value}
+        lists |= {path: inner for path, inner in inside.items() if isinstance(inner, list) and inner}
+    columns = body.get("columns")
+    if isinstance(columns, list) and all(isinstance(row, list) for row in lists.get("data", [None])):
+        return [dict(zip(columns, row, strict=False)) for row in lists["data"]]
+    if body and all(isinstance(value, dict) for value in body.values()):
+        if all(str(key).isdecimal() for key in body):
+            return [*body.values()]
+        keys = dict.fromkeys(key for column in body.values() for key in column)
+        if keys and all(key.isdecimal() for key in keys):
+            return [{name: column.get(key) for name, column in body.items()} for key in keys]
+    found = {path: rows for path, rows in lists.items() if all(isinstance(row, dict) for row in rows)}
+    path = next((path for path in _ROWS_AT if path in found), next(iter(found), None) if len(found) == 1 else None)
+    if path is None:
+        there = f"; lists of objects are in {', '.join(found)}" if found else ""
+        hint = "save the list alone as .json, or one object a line as .jsonl"
+        raise DataError(f"{problems.path}: a list of objects is needed, this is an object{there}", hint=hint)
+    if path.startswith("results") and "gradingResult" in found[path][0]:
+        command = f"judgewright data import promptfoo {problems.path} --out rows.jsonl"
+        raise DataError(f"{problems.path} is an output of promptfoo", hint=f"make rows of it: {command}")
+    problems.notes.append(f"the rows are the list {path!r} of the file's object")
+    return found[path]
+
+
+def _sniff(text: str, usual: str, *, only: bool = False) -> tuple[str, frozenset[int]]:
+    """Return what stands between the columns, and the columns that hold numbers with a decimal comma.
+
+    It is what the header and the most rows agree on; of several that which makes most columns.
+    """
+    best, most, rows_of = usual, (0.0, 1), list[list[str]]()
+    for delimiter in (usual,) if only else dict.fromkeys((usual, *_DELIMITERS)):
+        rows: list[list[str]] = []
+        with suppress(csv.Error):  # the last row is cut
+            rows.extend(row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row)
+        if not rows or len(rows[0]) < 2:
+            continue
+        fits = sum(len(row) == len(rows[0]) for row in rows[1:]) / max(1, len(rows) - 1)
+        if (fits, len(rows[0])) > most:
+            best, most, rows_of = delimiter, (fits, len(rows[0])), rows
+    if best == ",":
+        return best, frozenset()
+    commas: set[int] = set()
+    for at in range(most[1]):
+        cells = [cell for row in rows_of[1:] if len(row) > at and (cell := row[at].strip())]
+        if any("," in cell for cell in cells) and all(_DECIMAL_COMMA.fullmatch(cell) for cell in cells):
+            commas.add(at)
+    return best, frozenset(commas)
+
+
+def _delimited(stream: IO[bytes], delimiter: str, problems: Problems) -> Iterator[Record]:
+    head = cast("io.BufferedReader", stream).peek(_SNIFFED).decode("utf-8-sig", errors="replace")
+    if "\r" in head and "\n" not in head:  # as old Macs end lines
+        stream, head = io.BytesIO(stream.read().replace(b"\r", b"\n")), head.replace("\r", "\n")
+    lines = _Lines(stream, problems)
+    first, _, rest = head.partition("\n")
+    stated = first.rstrip("\r").strip('"')  # as Excel has it, before the header
+    if stated[:-1].casefold() == "sep=":
+        next(lines)
+        delimiter, commas = _sniff(rest, stated[-1], only=True)
+    else:
+        delimiter, commas = _sniff(head, delimiter)
     with _long_fields_allowed():
         cells = csv.reader(lines, delimiter=delimiter, strict=True)
         header: list[str] | None = None
+        unnamed: set[str] = set()
+        skipped = lines.number
         while True:
-            start = cells.line_num + 1
+            start = skipped + cells.line_num + 1
             try:
                 row = next(cells)
             except StopIteration:
@@ -219,11 +299,24 @@ def _delimited(lines: _Lines, delimiter: str, problems: Problems) -> Iterator[Re
                 continue
             if header is None:
                 header = [name.strip() or f"column {i}" for i, name in enumerate(row, 1)]
+                unnamed = {name for name, cell in zip(header, row, strict=True) if not cell.strip()}
                 _refuse_doubles(header, problems.path)
-            elif len(row) != len(header):
+                continue
+            if not row[0] and not any(cell.strip() for cell in row):
+                problems.blank += 1
+                continue
+            while len(row) > len(header) and not row[-1].strip():
+                row.pop()
+            if len(row) != len(header):
                 problems.add(start, f"{len(row)} cells where the header names {len(header)} columns")
-            else:
-                yield Record(start, dict(zip(header, row, strict=True)))
+                continue
+            for at in commas:
+                row[at] = row[at].replace(",", ".")
+            fields: dict[str, Cell] = dict(zip(header, row, strict=True))
+            for name in unnamed:
+                if not fields[name]:
+                    del fields[name]
+            yield Record(start, fields)
 
 
 @contextmanager
@@ -278,12 +371,23 @@ def parquet_sizes(path: Path) -> Iterator[int]:
 
 
 def parse_strictly(text: str) -> Any:  # Any: JSON
-    """Parse JSON, refusing NaN, infinite numbers, lone surrogates, deep nesting and doubled keys.
+    """Parse JSON, refusing lone surrogates, deep nesting and doubled keys; NaN and infinite numbers are null.
 
     Raises:
         ValueError: The text is not such JSON.
     """
-    value = orjson.loads(text)
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        # Python writes NaN for a missing number, which is no JSON.
+        if "NaN" not in text and "Infinity" not in text:
+            raise
+        try:
+            value = _STRICT.decode(text)
+            json.dumps(value, ensure_ascii=False).encode()  # refuses lone surrogates
+        except (ValueError, RecursionError):
+            raise error from None
+        return value
     # orjson keeps the last of doubled keys, and makes floats of whole numbers beyond 64 bits; where a text may hold
     # either, the standard parser reads it, which takes several times as long.
     keys = _count_keys(value)
@@ -327,7 +431,7 @@ def _single_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-_STRICT = json.JSONDecoder(object_pairs_hook=_single_keys)
+_STRICT = json.JSONDecoder(object_pairs_hook=_single_keys, parse_constant=lambda _: None)
 """Made once: `json.loads` makes a decoder for each row."""
 
 
@@ -352,6 +456,9 @@ _PLAIN = frozenset({str, int, float, bool, type(None)})
 def _flat(value: Any, at: int, problems: Problems) -> Iterator[Record]:  # Any: JSON, or what Parquet holds
     if not isinstance(value, Mapping):
         problems.add(at, f"an object is needed, this is {_json_type(value)}: {shorten(value)}")
+        return
+    if all(cell is None or cell == "" or cell != cell for cell in value.values()):  # NaN differs from itself
+        problems.blank += 1
         return
     if _PLAIN.issuperset(map(type, value.values())):
         yield Record(at, dict(value))

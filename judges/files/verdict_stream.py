@@ -131,6 +131,7 @@ class _Reader:
     label_cells: list[Cell] = field(default_factory=list[Cell])
     """Of the first rows."""
     notes: list[str] = field(default_factory=list[str])
+    word_notes: list[str] = field(default_factory=list[str])
     score_notes: list[str] = field(default_factory=list[str])
     guessed: GuessedGroups | None = None
     """The text that makes the groups where no column does."""
@@ -206,6 +207,7 @@ class _Reader:
         doubled = self.hashes.doubled()
         if faulty or doubled or unreadable.total or names is None or not self.roles.needed.keys() <= self.seen:
             self._explain(doubled)
+        self.notes += unreadable.said()
         not_numbers.check(hint="a confidence is a number in [0, 1]")
 
     def _choose(self, names: Iterable[str]) -> None:
@@ -227,8 +229,7 @@ class _Reader:
         labels, scores = self.roles.words, words_for(self.columns.map_of(name_of(self.path)))
         self.roles = replace(self.roles, words=words_in(self.label_cells, labels))
         self.score_words = words_in(cells, scores)
-        if note := words_note(self.label_cells, self.roles.words, labels):
-            self.notes.append(note)
+        self.word_notes = [note] if (note := words_note(self.label_cells, self.roles.words, labels)) else []
         self.score_notes = [*score_notes(cells, self.score_words, scores)]
         if not head or self._group_column(head[0].fields):
             return
@@ -320,12 +321,13 @@ class _Reader:
             scores -= far
         if self.by_id is None:
             notes.append(id_note(unit_of(path)))
+        notes += self.notes
         if self.uneven:
             notes.append(uneven_note(path, self.uneven, self.rows))
         groups = self.guessed or GuessedGroups(self.group)
         if groups.column is not None:
             groups = replace(groups, column=groups.column.removeprefix(INPUTS))
-        notes += [*self.notes, *groups.notes(len(self.groups) - self.ungrouped), *map_notes(columns, name)]
+        notes += [*self.word_notes, *groups.notes(len(self.groups) - self.ungrouped), *map_notes(columns, name)]
         notes += self.score_notes
         if self.strange:
             first = f"(the first is {self.strange[0]})"

@@ -7,6 +7,7 @@ exchange: it is read anew whenever something is asked, so that a crash at any mo
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -146,6 +147,7 @@ class _Lines:
     """Line numbers."""
     refused: tuple[tuple[tuple[str, int], str], ...]
     """Call and asking, and the parameter that the reply refuses, empty where it names none."""
+    utf_16: bool
 
 
 class ExchangeFolder:
@@ -254,6 +256,9 @@ class ExchangeFolder:
         asked = {call for file in contents.requests for call in file.calls}
         first: dict[bytes, Path] = {}
         for path, lines in files:
+            if lines.utf_16:
+                contents.notes.append(f"{shown(path.name)} is UTF-16 text, and not read: save it as UTF-8")
+                continue
             copied = first.setdefault(lines.digest, path)
             if copied is not path:
                 contents.notes.append(f"{shown(path.name)} is a copy of {shown(copied.name)}")
@@ -310,11 +315,14 @@ def _read_lines(path: Path, wanted: set[str], size: int, changed: int) -> _Lines
     ids: list[tuple[str, int, int]] = []
     unreadable: list[int] = []
     refused: list[tuple[tuple[str, int], str]] = []
-    model, unknown, offset = "", 0, 0
+    model, unknown, offset, utf_16 = "", 0, 0, False
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             digest.update(line)
             start, offset = offset, offset + len(line)
+            if number == 1:
+                utf_16 = line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+                start += len(line) - len(line := line.removeprefix(codecs.BOM_UTF8))
             if not line.strip():
                 continue
             body = _object(line)
@@ -329,7 +337,7 @@ def _read_lines(path: Path, wanted: set[str], size: int, changed: int) -> _Lines
                 unknown += 1
             if not model and isinstance(asked := body.get("body"), dict):
                 model = str(asked.get("model", ""))
-    return _Lines(size, changed, digest.digest(), tuple(ids), model, unknown, tuple(unreadable), tuple(refused))
+    return _Lines(size, changed, digest.digest(), tuple(ids), model, unknown, tuple(unreadable), tuple(refused), utf_16)
 
 
 def _refused_parameter(body: Mapping[str, Any]) -> str | None:  # Any: JSON

@@ -16,12 +16,24 @@ TEXTS = (("Who built it?", "The guild built it."), ("When was it?", "It rained."
 
 def write_annotations(folder: Path) -> dict[str, Path]:
     """Write an export of each tool, two items with the labels 1 and 0; by the tool."""
-    bodies = {"label_studio": label_studio(), "argilla": argilla(), "langfuse": langfuse(), "mlflow": mlflow()}
+    bodies: dict[str, object] = {"label_studio": label_studio(), "argilla": argilla(), "langfuse": langfuse()}
+    bodies |= {"mlflow": mlflow(), "promptfoo": promptfoo()}
     paths: dict[str, Path] = {}
     for name, body in bodies.items():
         paths[name] = folder / f"{name}.json"
         paths[name].write_text(json.dumps(body))
     return paths
+
+
+def promptfoo() -> dict[str, Any]:
+    """What `promptfoo eval -o results.json` writes, with a person's pass or fail of each result."""
+    results: list[dict[str, Any]] = []
+    for number, (question, passage) in enumerate(TEXTS):
+        grading = [{"pass": True, "score": 1, "assertion": {"type": "llm-rubric"}}]
+        grading.append({"pass": not number, "score": 1 - number, "assertion": {"type": "human"}})
+        body = {"id": f"r{number}", "testIdx": number, "vars": {"query": question, "passage": passage}}
+        results.append({**body, "response": {"output": "-"}, "gradingResult": {"componentResults": grading}})
+    return {"evalId": "e", "results": {"version": 3, "results": results}}
 
 
 def label_studio() -> list[dict[str, Any]]:

@@ -23,6 +23,7 @@ LABELS = {
     "financebench": [1, 0, 0],
     "diras_checks": [1, 0, 1],
     "generic": [1, 0],
+    "promptfoo": [1, 0],
     **{name: [1, 0] for name in MAPPINGS},
 }
 

@@ -38,7 +38,7 @@ def test_columns_of_running_text_are_the_inputs_where_no_judge_fits(tmp_path: Pa
 
 def test_a_missing_input_is_empty_text_and_lines_are_remembered(tmp_path: Path) -> None:
     """What `load_dataset` refuses is looked at here."""
-    rows: list[dict[str, object]] = [{"q": "one", "label": "yes"}, {"q": None}, {"label": 0}]
+    rows: list[dict[str, object]] = [{"q": "one", "label": "yes"}, {"q": None, "n": 1}, {"label": 0}]
     raw = read(tmp_path, rows, inputs={"query": "q"})
     assert [row.inputs["query"] for row in raw.rows] == ["one", "", ""]
     assert [row.label for row in raw.rows] == [1.0, None, 0.0]

@@ -108,6 +108,19 @@ def test_requests_go_out_as_one_file_and_replies_come_back(tmp_path: Path, form:
     assert again.stats.calls == 0
 
 
+def test_a_mark_before_the_first_reply_loses_no_line_and_utf_16_is_named(tmp_path: Path) -> None:
+    """Editors on Windows write the first; what cannot be read says what to do."""
+    record = MemoryRecord()
+    waiting(client(tmp_path, record), rows(2))
+    replies = "".join(f"{json.dumps(echo(line))}\n" for line in newest(tmp_path))
+    path = tmp_path / "replies.jsonl"
+    path.write_bytes(replies.encode("utf-16"))
+    error = waiting(client(tmp_path, record), rows(2))
+    assert error.awaits["notes"] == ["replies.jsonl is UTF-16 text, and not read: save it as UTF-8"]
+    path.write_bytes(replies.encode("utf-8-sig"))
+    assert texts(client(tmp_path, record).ask(rows(2))) == ["echo row 0", "echo row 1"]
+
+
 def test_asking_again_without_replies_changes_nothing(tmp_path: Path) -> None:
     """A resumed command waits for the same file; only what is new goes into another one."""
     record = MemoryRecord()
