@@ -19,6 +19,8 @@ _SHORTEST_LINE = 12
 """A shorter line may stand in the prompt and in the code by chance."""
 _LONGEST_NAME = 20
 """Of a name with digits, less two for each of them."""
+_NEAR = 200
+"""Characters of a long line on either side that say what a literal is."""
 _MOST_HUMPS = 3
 """Capitals within a name."""
 _HIDDEN = "***"
@@ -88,9 +90,10 @@ class _Mask:
     def _literal(self, match: re.Match[str]) -> str:
         quote = match["quote"] or match[0][0]
         inner = match[0][len(quote) :].removesuffix(quote)
-        start = match.string.rfind("\n", 0, match.start()) + 1
-        before, after = match.string[start : match.start()], match.string[match.end() : match.end() + 40]
-        line = before + match.string[match.start() :].partition("\n")[0]
+        near = max(0, match.start() - _NEAR)
+        before = match.string[near : match.start()].rpartition("\n")[2]
+        after = match.string[match.end() : match.end() + _NEAR]
+        line = before + match.string[match.start() : match.end() + _NEAR].partition("\n")[0]
         key = re.match(r"\s*:", after) and re.search(r"(?:^|[{,])\s*$", before)
         graded = re.match(r"\s*:\s*-?[0-9.]+\s*[,}\n]", after) or re.search(r"[0-9]\s*:\s*$", before)
         label = key or graded or _IS_LABEL.search(line)

@@ -10,6 +10,7 @@ from ...judges import InputError, JudgeSettings, Message, OutputScale, Unfilled,
 from ...judges.models import Client
 from ...judges.reply_reading import WORDS_FOR_ONE, WORDS_FOR_ZERO
 from ...judges.scale import LOW_PROBABILITY, parse_label_scale
+from .bounded import bounded
 from .criteria import rules_within
 from .foreign_judge import AddOptions, ForeignJudge
 from .known_answer import ask_for_threshold, with_threshold
@@ -142,6 +143,7 @@ def check_reading(
     )
 
 
+@bounded()
 def settle(judge: ForeignJudge, options: AddOptions, reading: ModelReading) -> Settled:
     """Take the model's reading wherever the person said nothing; what fits neither text nor scale is left.
 

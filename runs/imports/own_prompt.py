@@ -17,6 +17,7 @@ from ...judges import InputError
 from ..exports.template_parts import Field, TemplateMessage
 from .body_facts import facts_of
 from .body_prompts import chosen, prompts_in
+from .bounded import bounded
 from .code_judges import read_code_judge
 from .code_strings import CodePrompt
 from .file_beside import file_beside
@@ -67,12 +68,13 @@ def read_own_prompts(path: Path, string: str | None = None) -> tuple[ForeignJudg
         InputError: It holds no prompt, several judges, or one that computes something.
     """
     try:
-        text = re.sub(r"\r\n?", "\n", read_text(path))
-        prompts = _read(path, text, string)
-        whole = notebook_text(text) if path.suffix == ".ipynb" else text
-        shown = file_beside(whole, "\n".join(map(text_of, prompts)), path.suffix)
-        judges = (_with_unusual_fields(judge) for judge in judges_among(prompts))
-        return tuple(replace(judge, file=shown) for judge in judges)
+        with bounded():
+            text = re.sub(r"\r\n?", "\n", read_text(path))
+            prompts = _read(path, text, string)
+            whole = notebook_text(text) if path.suffix == ".ipynb" else text
+            shown = file_beside(whole, "\n".join(map(text_of, prompts)), path.suffix)
+            judges = (_with_unusual_fields(judge) for judge in judges_among(prompts))
+            return tuple(replace(judge, file=shown) for judge in judges)
     except InputError as error:
         raise _of_file(path, error) from None
     except (ValueError, KeyError, TypeError) as error:

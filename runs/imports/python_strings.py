@@ -113,11 +113,14 @@ class PythonStrings:
         if isinstance(node, ast.expr) and not isinstance(node, ast.Name) and (parts := self.parts(node)):
             yield CodeString(name=name, parts=parts, line=node.lineno)
             return
+        keys: dict[ast.AST, ast.expr | None] = {}
+        if isinstance(node, ast.Dict):
+            keys = dict(zip(node.values, node.keys, strict=True))
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant):
                 continue  # a docstring
-            if isinstance(node, ast.Dict) and child in node.values and isinstance(child, ast.expr):
-                key = node.keys[node.values.index(child)]
+            if isinstance(node, ast.Dict) and child in keys:
+                key = keys[child]
                 yield from self._under(child, str(key.value) if isinstance(key, ast.Constant) else name)
             elif isinstance(node, ast.Assign | ast.AnnAssign) and child is node.value:
                 target = node.targets[0] if isinstance(node, ast.Assign) else node.target
