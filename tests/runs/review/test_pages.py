@@ -296,6 +296,7 @@ def test_what_the_gate_did_not_accept_is_not_offered_whole(own: Made, outcome: s
     assert "Untick" not in accepted
     assert f"The gate {said} all hunks together" in refused
     assert "Untick at least one" in refused
+    assert ("Both sides of it: a look that fails" in refused) is (outcome == "not sent")
     by_gate = " by the gate" if outcome in BY_GATE else ""
     assert f'<span class="outcome">{outcome.capitalize()}{by_gate}</span>' in refused
 
