@@ -7,7 +7,7 @@ past the calls that are already paid for.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 from ..judges import Dataset, JudgedDataset, JudgePrompt, Splits, by_column, compare, measure
@@ -211,6 +211,9 @@ def decide_on_holdout(run: RunContext, best: Survivor | None) -> Decision | None
         member=run.goal.target.member if run.goal.target.tested else None,
         exclude=run.settings.exclude,
     )
+    if best.prompt is run.prompt:
+        reason = f"{decision.reason}; it is another threshold alone, as {why_no_candidate(_proposals(run))[1]}"
+        decision = replace(decision, reason=reason)
     run.services.record(read_as(GateDecided, decision.to_json()))
     return decision
 

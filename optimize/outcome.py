@@ -46,7 +46,7 @@ def why_no_candidate(proposals: Sequence[ProposalRecord]) -> tuple[RunOutcome, s
     causes = Counter(_cause(one) for one in proposals if one.result == kind)
     of = f"{count} of {len(proposals)} proposals" if len(proposals) > 1 else "the one proposal"
     helps = _HELP.get(kind, "another --optimizer-model or more --steps may find one")
-    reason = f"no prompt was found to decide about; {of}: {causes.most_common(1)[0][0]}; {helps}"
+    reason = f"the search found no new prompt; {of}: {causes.most_common(1)[0][0]}; {helps}"
     return ("failed" if kind == FAILED else "no candidate"), reason
 
 

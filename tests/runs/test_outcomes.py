@@ -92,6 +92,19 @@ def test_a_failed_optimizer_is_said_with_its_cause_and_what_helps_and_no_gate_is
     assert "**FAILED.**" in next(Path("report").glob("*.md")).read_text()
 
 
+def test_a_threshold_that_is_sent_in_place_of_a_prompt_says_why_there_is_none(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The gate decides about another threshold alone; that the optimizer model failed is said beside it."""
+    with Server(refusing_long(make_app(Simulated()), characters=6_000)) as server:
+        failing = ("--optimizer-model", f"small@{server.base_url}", "--look-anyway", "--json")
+        assert run(*OPTIMIZE, "--steps", "1", *failing) in (0, 1)
+    decision = json.loads(capsys.readouterr().out)["decision"]
+    assert decision["outcome"] in ("accepted", "refused", "undecided")
+    assert "it is another threshold alone, as the search found no new prompt" in decision["reason"]
+    assert TOO_LONG in decision["reason"]
+
+
 def test_a_search_without_a_candidate_says_why_and_no_gate_is_named(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -281,7 +281,7 @@ def test_a_run_that_found_nothing_better_says_so_and_offers_nothing_to_accept(tm
     assert "U+202E" in shown
     assert "<b>turned" not in shown
     assert '<span class="outcome">No candidate</span>' in offered
-    assert "no prompt was found to decide about" in offered
+    assert "the search found no new prompt" in offered
     assert "hidden_characters" in offered
     assert 'value="accept"' not in offered
 
