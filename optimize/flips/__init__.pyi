@@ -1,4 +1,4 @@
-from .decision import ClaimState, FlipDecision, FlipOutcome, FlipWins, LabelsLeft
+from .decision import ClaimState, FlipDecision, FlipOutcome, FlipWins
 from .design import ESTIMANDS, Estimand, FlipDesign, PoolRow, count_flips, pool_rows
 from .queue import Draw, FlipQueue, GivenLabel
 from .scores import LINEAR, positive_rates, require_linear, score_table
@@ -17,7 +17,6 @@ __all__ = [
     "FlipQueue",
     "FlipWins",
     "GivenLabel",
-    "LabelsLeft",
     "PoolRow",
     "Wealth",
     "allocate",

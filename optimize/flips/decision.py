@@ -45,26 +45,6 @@ class FlipWins:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LabelsLeft:
-    """About how many more labels it takes, if things go on as they did."""
-
-    low: int
-    high: int | None
-    """None: more than the pool can give."""
-    most: int
-    """About what the pool can give."""
-
-    @property
-    def hopeless(self) -> bool:
-        """Whether even at a quick pace it takes all that the pool can give."""
-        return self.high is None and self.low >= self.most
-
-    def __str__(self) -> str:
-        high = self.high or max(self.most, self.low)
-        return f"{self.low:,}" if self.low == high else f"{self.low:,} to {high:,}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FlipDecision:
     """The state of a queue after some labels."""
 
@@ -84,8 +64,8 @@ class FlipDecision:
     """Labels of the sealed holdout that counted."""
     over: bool
     """Whether the queue ends here: decided, or nothing is left to draw."""
-    left: LabelsLeft | None
-    """None where it is over."""
+    most_left: int | None
+    """About how many rows the pool can still give; None where it is over."""
 
     @property
     def accepted(self) -> bool:

@@ -21,9 +21,8 @@ import numpy as np
 from ...judges import FloatArray
 from ..holdout.guards import GUARD_ALPHA
 from ..outcome import GateOutcome
-from .decision import ClaimState, FlipDecision, FlipOutcome, FlipWins, LabelsLeft, explain
+from .decision import ClaimState, FlipDecision, FlipOutcome, FlipWins, explain
 from .design import FlipDesign, PoolRow
-from .forecast import USUAL_WINS, Growth, Pace
 from .scores import BOTH_UNSCORED, CELLS, FLIPPED, positive_rates, score_table
 from .steps import LEVEL_FLOOR, GroupWalk, RowWalk, Step, allocate, cells_of, expected_scores
 from .wealth import Wealth
@@ -121,7 +120,6 @@ class _Replay:
         for one in design.guards:
             self._claims += [_Claim(one.metric, one.margin, better, guard) for better in (True, False)]
         self._wealths = [Wealth.start() for _ in self._claims]
-        self._growth = [Growth() for _ in self._claims]
         self._labels: dict[str, int | None] = {}
         self._used: FloatArray = np.zeros((CELLS, 2))
         self._skipped: FloatArray = np.zeros(CELLS)
@@ -204,21 +202,18 @@ class _Replay:
     def _wealths_at_worst(self, step: Step) -> list[Wealth]:
         """Return the wealths if every label that is waited for were the worst."""
         labels = [self._label_of(i) for i in step.rows.tolist()]
-        self._values = step.values(self._tables, self._expected, labels)
-        bets = zip(self._wealths, self._values.tolist(), step.lowest.tolist(), strict=True)
+        values = step.values(self._tables, self._expected, labels)
+        bets = zip(self._wealths, values.tolist(), step.lowest.tolist(), strict=True)
         return [wealth.bet(value, lowest) for wealth, value, lowest in bets]
 
     def _settle(self, step: Step) -> None:
-        asked = self._asked_ids(step)
         for row, cell in zip(step.rows.tolist(), step.cells.tolist(), strict=True):
             label = self._label_of(row)
             if label is None:
                 self._skipped[cell] += 1
             else:
                 self._used[cell, label] += 1
-        for growth, value, lowest in zip(self._growth, self._values.tolist(), step.lowest.tolist(), strict=True):
-            growth.add(value, lowest, len(asked - self._settled))
-        self._settled |= asked
+        self._settled |= self._asked_ids(step)
         self._drawn += step.rows.tolist()
         shown = [self._shown(i, self._wealths) for i in range(len(self._claims))]
         self._wealths = self._reached
@@ -290,32 +285,13 @@ class _Replay:
             unused=len(self._labels) - used,
             holdout_labels=sum(known is not None for known in self._known),
             over=over,
-            left=None if over else self._left(),
+            most_left=None if over else self._most_left(),
         )
 
-    def _left(self) -> LabelsLeft:
-        """Say how many labels are likely left: until all is shown that an accept needs, or one reason to refuse is."""
-        available = self._walk.labels_left(self._share) + len(self._waiting(self._step) if self._step else ())
-        needs = self._labels_needed()
-        ends = [min(max(end[0::2]), min(end[1::2])) for end in needs]
-        if self._design.estimand == "pool":
-            ends = [min(end, available) for end in ends]
-        low, high = (math.ceil(min(end, 1e9)) for end in ends)
-        most = max(math.ceil(available), 1)
-        return LabelsLeft(low=max(min(low, most), 1), high=None if high > available else max(high, 1), most=most)
-
-    def _labels_needed(self) -> tuple[list[float], list[float]]:
-        """Return the labels that each claim still takes at a quick and at a slow pace."""
-        usual: list[list[Pace]] = []
-        for wins in USUAL_WINS:
-            rates = self._rates.copy()
-            rates[FLIPPED] = [wins, 1 - wins]
-            usual.append(self._walk.usual_pace(self._share, self._tables, rates))
-        needs: tuple[list[float], list[float]] = ([], [])
-        for claim, growth, wealth, *each in zip(self._claims, self._growth, self._reached, *usual, strict=True):
-            for end, pace in zip(needs, growth.paces((each[0], each[1])), strict=True):
-                end.append(0.0 if wealth.peak >= claim.level else pace.labels_for(wealth, claim.level))
-        return needs
+    def _most_left(self) -> int:
+        """Return about how many rows may still be drawn."""
+        waiting = len(self._waiting(self._step)) if self._step else 0
+        return max(math.ceil(self._walk.labels_left(self._share) + waiting), 1)
 
 
 def _exp(log: float) -> float:

@@ -23,7 +23,6 @@ import numpy as np
 
 from ...judges import FloatArray, IntArray
 from .design import FlipDesign, PoolRow
-from .forecast import Pace
 from .scores import CELLS, DISAGREED, cell_of
 
 FLOOR = 0.02
@@ -151,16 +150,6 @@ class GroupWalk:
         totals = self._kinds @ expected.T + drawn @ (below * weight).T
         return -np.minimum(totals.min(0), tables.min((1, 2)))
 
-    def usual_pace(self, share: FloatArray, tables: FloatArray, rates: FloatArray) -> list[Pace]:
-        """Return what a group brings each claim if rows are positive at these rates."""
-        expected = expected_scores(tables, rates)
-        spread = (tables[:, :, 1] - tables[:, :, 0]) ** 2 * rates * (1 - rates)
-        sums = self.sizes @ expected.T
-        worst = self.worst(share, tables, expected)
-        squares = (sums**2 + self.sizes @ spread.T).mean(0) / worst**2
-        labels = float(self.labels_left(share)) / max(len(self.sizes) - self.visited, 1)
-        return [Pace(m, q, labels) for m, q in zip((sums.mean(0) / worst).tolist(), squares.tolist(), strict=True)]
-
     def labels_left(self, share: FloatArray) -> float:
         """Return about how many rows are still to be drawn."""
         return float((self.sizes[max(self.visited, self._known) :] @ share).sum())
@@ -205,16 +194,6 @@ class RowWalk:
         row = np.array([self._left[cell].pop()], np.int64)
         self.drawn += 1
         return Step(row, self.cells[row], chance, base, lowest)
-
-    def usual_pace(self, share: FloatArray, tables: FloatArray, rates: FloatArray) -> list[Pace]:
-        """Return what a row brings each claim if rows are positive at these rates."""
-        left = np.array([len(rows) for rows in self._left], np.float64)
-        chance = left * share / max(float(left @ share), 1e-9)
-        expected = expected_scores(tables, rates)
-        squares = (tables[:, :, 0] ** 2 * (1 - rates) + tables[:, :, 1] ** 2 * rates) @ chance
-        worst = -tables.min((1, 2))
-        means = expected @ chance
-        return [Pace(m / w, q / w**2, 1.0) for m, q, w in zip(means, squares, worst, strict=True)]
 
     def labels_left(self, share: FloatArray) -> float:
         """Return how many rows may still be drawn."""

@@ -28,7 +28,6 @@ from ...optimize.flips import (
     FlipQueue,
     FlipWins,
     GivenLabel,
-    LabelsLeft,
     count_flips,
     pool_rows,
     require_linear,
@@ -108,8 +107,8 @@ class FlipGated:
     """The decision as it was entered; None while there is none."""
     question: str = ""
     """What people are asked, in the user's words; empty where nobody said it."""
-    foretold: LabelsLeft | None = None
-    """How many labels it was likely to need before the first one; None where that was over."""
+    most_labels: int | None = None
+    """About how many rows it can draw in all, as known before the first label; None where there were none."""
     wins: FlipWins | None = None
     """How many labelled flips each won; None until it is decided, as who labels is not to see it."""
     awaited: bool = False
@@ -148,7 +147,6 @@ class FlipGated:
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return what `gate --unlabelled --json` prints."""
         stats, evidence = self.stats, self.decision.to_json()
-        left = self.foretold if self.answer is None else None
         return {
             "run": self.run_id,
             **self.about,
@@ -159,7 +157,7 @@ class FlipGated:
             "alpha": self.look.alpha,
             "look_spent": self.spent,
             "concluded": self.answer is not None,
-            "labels_left": None if left is None else asdict(left),
+            "most_labels": self.most_labels,
             "flips_won": None if self.wins is None else asdict(self.wins),
             "calls": stats.calls if stats else 0,
             "recorded": stats.recorded if stats else 0,
@@ -395,7 +393,7 @@ def flip_progress(workspace: Workspace, run_id: str) -> FlipGated:
         decision=queue.decide(given),
         answer=answer,
         question=config.question,
-        foretold=queue.decide([]).left,
+        most_labels=queue.decide([]).most_left,
         wins=None if answer is None else queue.wins(given),
         awaited=any(label.reason == AWAITS_SECOND for label in labels),
         spent=LOOK_WANTED not in config.design,

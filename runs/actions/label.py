@@ -38,9 +38,8 @@ class Progress:
     skipped: int
     left: int | None
     """Rows left to label; None where the queue decides that by the labels."""
-    low: int
-    high: int
-    """About how many rows the queue comes to, as was foretold before the first label; the same where that is known."""
+    most: int
+    """About how many rows it comes to at most; what the labels said so far does not show in it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +93,7 @@ class LabelSession:
         self.annotator = annotator
         self._rows, self._keys = opened.rows, opened.keys
         self._queue = open_queue(self.config)
-        self._foretold = self._queue.decide([]).left if isinstance(self._queue, FlipQueue) else None
+        self._most_drawn = self._queue.decide([]).most_left if isinstance(self._queue, FlipQueue) else None
         self._store = LabelStore(workspace.database)
         self._drawn: Draw | None = None
         self._read()
@@ -174,15 +173,10 @@ class LabelSession:
             left = len(self._waiting())
         elif isinstance(self._queue, ListedQueue):
             left = len(self.config.rows) - len(own)
-        low, high = self._comes_to(len(own), left)
-        return Progress(labelled=labelled, skipped=len(own) - labelled, left=left, low=low, high=high)
-
-    def _comes_to(self, done: int, left: int | None) -> tuple[int, int]:
-        """Say how many rows it will be about; what the labels said so far must not show in it."""
-        if left is not None or self._foretold is None:
-            return done + (left or 0), done + (left or 0)
-        high = self._foretold.high or self._foretold.most
-        return self._foretold.low, high if done <= high else max(self._foretold.most, done)
+        most = len(own) + (left or 0)
+        if left is None and self._most_drawn is not None:
+            most = max(self._most_drawn, len(own))
+        return Progress(labelled=labelled, skipped=len(own) - labelled, left=left, most=most)
 
     def end(self, *, done: bool) -> None:
         """Say how the queue stands."""

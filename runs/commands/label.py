@@ -224,7 +224,7 @@ def _ask(session: LabelSession, keys: AnswerKeys, answers: Answers) -> bool:
 
 def _progress_line(progress: Progress) -> str:
     skipped = f", {progress.skipped} skipped" if progress.skipped else ""
-    of = f"{progress.high}" if progress.low == progress.high else f"about {progress.low} to {progress.high}"
+    of = f"{progress.most}" if progress.left is not None else f"at most about {progress.most}"
     return f"{progress.labelled} labelled{skipped}, of {of}"
 
 

@@ -45,7 +45,8 @@ def say_flips(gated: FlipGated, *, there: str = "") -> None:
     say(f"  look {look.number} at these rows{spent}: alpha {number(look.alpha, 4)}; about {decision.estimand}")
     say(f"run {gated.run_id}")
     if gated.answer is None:
-        _say_left(gated)
+        if gated.most_labels is not None:
+            say(f"  at most about {count(gated.most_labels)} rows are drawn; it ends as soon as they decide")
         say(f"Label:  judgewright label {gated.run_id}{there}\nThen run this command again.")
 
 
@@ -63,18 +64,6 @@ def _say_wins(gated: FlipGated, wins: FlipWins) -> None:
     say(f"  {flips}, {count(wins.before)} to {before}")
     if gated.decision.decided:
         say("  (labelling stops once it is decided, which flatters the winner: of all flips it may win fewer)")
-
-
-def _say_left(gated: FlipGated) -> None:
-    """Say how many labels it was likely to need before the first one: nothing of what those so far have shown."""
-    left = gated.foretold
-    if left is None:
-        return
-    if left.hopeless:
-        usual = ", if it wins no more of them than prompts usually do"
-        say(f"  {count(left.most)} rows that can tell are left; they will hardly decide it{usual}")
-    else:
-        say(f"  labels needed, a rough guess: about {left}, by what prompts usually do")
 
 
 def _cells(role: str, claim: ClaimState, *, margins: bool) -> tuple[str, ...]:
