@@ -403,7 +403,8 @@ def load_run(run: str = "latest", *, workspace: str | Path | None = None) -> Run
     with _open(workspace) as opened:
         if not opened.exists:
             raise InputError(f"there is no workspace at {opened.place}", hint="name its folder with workspace")
-        return _run(opened, read_optimization(opened, find_run(opened.database, run, kind="optimize")))
+        run_id = find_run(opened.database, run, kinds=("optimize",), come_to=("everything",))
+        return _run(opened, read_optimization(opened, run_id))
 
 
 def gate(
@@ -497,10 +498,12 @@ def list_judges(*, workspace: str | Path | None = None) -> JudgeList:
 
 def list_runs(*, workspace: str | Path | None = None) -> RunList:
     """List the runs of a workspace, newest first."""
+    from .actions.run_table import describe_run
     from .store import journal
 
     with _open(workspace) as opened:
-        return RunList(reversed(journal.list_runs(opened.database))) if opened.exists else RunList()
+        records = reversed(journal.list_runs(opened.database)) if opened.exists else ()
+        return RunList(describe_run(opened, record) for record in records)
 
 
 def _open(folder: str | Path | Place | None) -> Workspace:

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from .actions.calibrate import CalibrationRun
     from .actions.gate_decision import Gated
     from .actions.run_summary import RunSummary
+    from .actions.run_table import RunLine
     from .actions.score import Score
     from .config.place import Place
-    from .store.journal import RunRecord
     from .store.workspace import Workspace
 
 
@@ -392,16 +392,12 @@ class JudgeList(tuple["JudgePrompt", ...], Printed):
         say_table(("judge", "version", "inputs", "scale"), lines, left=4)
 
 
-class RunList(tuple["RunRecord", ...], Printed):
-    """The runs of a workspace, newest first."""
+class RunList(tuple["RunLine", ...], Printed):
+    """The runs of a workspace, newest first; `.info` is the record of each."""
 
     __slots__ = ()
 
     def _say(self) -> None:
-        from .terminal import say_table
+        from .reports.run_report import say_runs
 
-        lines = [
-            (run.run_id, run.kind, run.state, run.created[:19].replace("T", " "), str(run.config.get("model", "")))
-            for run in self
-        ]
-        say_table(("run", "kind", "state", "started (UTC)", "model"), lines, left=5)
+        say_runs(self)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -50,6 +51,20 @@ class Comparison:
     flips: Flips
     notes: tuple[str, ...]
 
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return the comparison without the rows that flip."""
+        return {
+            "before": self.before,
+            "after": self.after,
+            "n": self.n,
+            "right": self.flips.right,
+            "wrong": self.flips.wrong,
+            "groups": self.groups,
+            "changes": [asdict(change) for change in self.changes],
+            "equal_gains": [asdict(equal) for equal in self.equal_gains],
+            "notes": list(self.notes),
+        }
+
 
 def parse_side(text: str) -> ComparedSide:
     """Read `RUN` or `RUN:before`.
@@ -81,7 +96,7 @@ def compare_rows(before: ShownRows, after: ShownRows) -> Comparison:
         InputError: They share no row, or their judges answer on other scales.
     """
     old, new, notes = pair_rows(before.judged, after.judged)
-    changes = [change for metric in _metrics(old) if (change := compare(metric, old, new)) is not None]
+    changes = [change for metric in _metrics(old, new) if (change := compare(metric, old, new)) is not None]
     flips = flips_of(Validation(before=old, after=new, in_slice=np.ones(len(old.dataset), np.bool_)))
     sealed = max(before.sealed, after.sealed)
     if sealed:
@@ -104,10 +119,12 @@ def pair_rows(before: JudgedDataset, after: JudgedDataset) -> tuple[JudgedDatase
     Raises:
         InputError: They share no row, or their judges answer on other scales.
     """
-    kinds = [(side.scale.kind, side.scale.labels) for side in (before, after)]
-    if kinds[0] != kinds[1]:
-        scales = [side.scale.describe() for side in (before, after)]
-        raise InputError(f"{before.judge} answers {scales[0]}, {after.judge} answers {scales[1]}: nothing to compare")
+    alike = _same_scale(before, after)
+    scales = [side.scale.describe() for side in (before, after)]
+    if not alike and "choice" in (before.scale.kind, after.scale.kind):
+        raise InputError(
+            f"{before.judge} answers {scales[0]}, {after.judge} answers {scales[1]}: no common decision to compare"
+        )
     theirs = {key: i for i, key in enumerate(_keys(after.dataset))}
     rows: list[Row] = []
     answers: tuple[list[Answer], list[Answer]] = ([], [])
@@ -116,8 +133,8 @@ def pair_rows(before: JudgedDataset, after: JudgedDataset) -> tuple[JudgedDatase
         j = theirs.get(key)
         if j is None:
             continue
-        row = before.dataset.rows[i]
-        if row.label != after.dataset.rows[j].label:
+        row, other = before.dataset.rows[i], after.dataset.rows[j]
+        if _label(before.dataset, row, exact=alike) != _label(after.dataset, other, exact=alike):
             relabelled += 1
             continue
         rows.append(row)
@@ -127,6 +144,8 @@ def pair_rows(before: JudgedDataset, after: JudgedDataset) -> tuple[JudgedDatase
         raise InputError("the two runs have no row with the same texts and label that may be shown")
     dataset = Dataset.of(rows, labels=before.dataset.labels, name=before.dataset.name)
     notes: list[str] = []
+    if not alike:
+        notes.append(f"{before.judge} answers {scales[0]}, {after.judge} {scales[1]}: compared by yes and no")
     for side in (before, after):
         alone = len(side.dataset) - len(rows) - relabelled
         if alone:
@@ -135,6 +154,16 @@ def pair_rows(before: JudgedDataset, after: JudgedDataset) -> tuple[JudgedDatase
         notes.append(f"{relabelled:,} rows have another label in the other run and are left out")
     old = replace(before, dataset=dataset, answers=tuple(answers[0]))
     return old, replace(after, dataset=dataset, answers=tuple(answers[1])), notes
+
+
+def _same_scale(before: JudgedDataset, after: JudgedDataset) -> bool:
+    first, second = before.scale, after.scale
+    return (first.kind, first.labels) == (second.kind, second.labels) and before.dataset.labels == after.dataset.labels
+
+
+def _label(dataset: Dataset, row: Row, *, exact: bool) -> float | bool | None:
+    """Return what people said of a row: the grade, or whether it is positive."""
+    return row.label if exact or row.label is None else dataset.positive(row)
 
 
 def _keys(dataset: Dataset) -> list[tuple[bytes, int]]:
@@ -147,7 +176,8 @@ def _keys(dataset: Dataset) -> list[tuple[bytes, int]]:
     return keys
 
 
-def _metrics(judged: JudgedDataset) -> tuple[str, ...]:
-    if judged.scale.kind == "choice":
+def _metrics(before: JudgedDataset, after: JudgedDataset) -> tuple[str, ...]:
+    if before.scale.kind == "choice":
         return tuple(CHOICE_METRICS)
-    return (*COMPARED, *OF_GRADES) if judged.same_scale and len(judged.scale.levels) > 2 else COMPARED
+    graded = all(side.same_scale and len(side.scale.levels) > 2 for side in (before, after))
+    return (*COMPARED, *OF_GRADES) if graded and before.scale.levels == after.scale.levels else COMPARED

@@ -91,7 +91,7 @@ def read_queues(workspace: Workspace, names: Sequence[str]) -> list[LabelledQueu
         InputError: There is no such queue, or none at all.
     """
     database = workspace.database
-    ids = [find_run(database, name, kind=KIND) for name in names]
+    ids = [find_run(database, name, kinds=(KIND,)) for name in names]
     if not names:
         ids = [run.run_id for run in list_runs(database, KIND)]
     if not ids:

@@ -35,9 +35,14 @@ from ...slices.topics import add_topics, fit_topics
 from ..store.journal import find_run
 from ..store.sealed_rows import enter_look, read_open, require_shown, seal_of, version_of
 from ..store.workspace import Workspace
-from .run_summary import baseline, read_optimization
+from .run_rows import shown_rows
+from .run_summary import baseline, read_run
 
 _slices = partial(option, "Slices")
+
+
+_SLICED = ("optimize", "bench")
+"""Kinds of runs whose verdicts are searched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,12 +103,20 @@ def read_judged(
     if given:
         option = next(iter(given)).replace("_", "-")
         raise InputError(f"--{option} says how a verdict file is read, and {source!r} is no file")
-    run_id = find_run(workspace.database, source, kind="optimize") if workspace.exists else source
-    judged = baseline(workspace, read_optimization(workspace, run_id))
+    run_id = source
+    if workspace.exists:
+        run_id = find_run(workspace.database, source, kinds=_SLICED, come_to=("benchmark", "measured"))
+    run = read_run(workspace, run_id)
+    if run.record.kind not in _SLICED:
+        raise InputError(f"run {run_id!r} is a {run.record.kind}: slices are found in a bench or an optimization")
+    measured = run.record.kind == "bench"
+    judged = shown_rows(workspace, run).judged if measured else baseline(workspace, run)
     if audited is not None:
         # The file may mark rows that are sealed to the run, of which nothing is said here.
         judged = replace(judged, dataset=with_audited_labels(judged.dataset, audited, complete=False))
     note = "only the run's open rows (training and validation) are read; holdout and final stay sealed"
+    if measured:
+        note = "only the bench's open rows are read; what is sealed to a run stays sealed"
     return replace(judged, dataset=replace(judged.dataset, notes=(*judged.dataset.notes, note)))
 
 

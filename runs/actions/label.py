@@ -87,7 +87,7 @@ class LabelSession:
 
     def __init__(self, workspace: Workspace, name: str, annotator: str, *, opened: OpenedQueue | None = None) -> None:
         self._workspace = workspace
-        self.run_id = find_run(workspace.database, name, kind=KIND)
+        self.run_id = find_run(workspace.database, name, kinds=(KIND,))
         opened = opened or open_rows(workspace, self.run_id)
         self.config = opened.config
         self.annotator = annotator

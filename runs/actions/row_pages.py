@@ -183,15 +183,7 @@ def _slices(workspace: Workspace, run_id: str, column: str) -> tuple[dict[str, A
 
 def _compare(workspace: Workspace, before: str, after: str) -> tuple[dict[str, Any], list[RowItem]]:
     found = compare_runs(workspace, parse_side(before), parse_side(after))
-    head = _counts(found.flips) | {
-        "before": found.before,
-        "after": found.after,
-        "groups": found.groups,
-        "changes": [asdict(change) for change in found.changes],
-        "equal_gains": [asdict(equal) for equal in found.equal_gains],
-        "notes": list(found.notes),
-    }
-    return head, _flip_items(found.flips)
+    return found.to_json(), _flip_items(found.flips)
 
 
 def _looks(workspace: Workspace, run_id: str) -> tuple[dict[str, Any], list[RowItem]]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ...judges import JudgewrightError
 from ...optimize.events import JudgeMeasured
+from ..store.calls import CallSummary
 from ..store.journal import RunRecord
 from ..store.workspace import Workspace
 from .run_summary import RunSummary, read_run
@@ -18,6 +19,7 @@ SORTED_BY = ("started", "data", "judge", "model", "target", "change", "cost")
 SHOWN_METRICS = ("f1", "accuracy_grades")
 """The metric that stands for a benchmark: the first of these that it has."""
 Json = Mapping[str, Any]  # Any: JSON
+CountCalls = Callable[[RunRecord], CallSummary]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +49,20 @@ class RunLine:
     tokens: int = 0
     simulated: bool = False
 
+    def to_json(self) -> dict[str, Any]:  # Any: JSON
+        """Return what a list of runs says of it, beside its record."""
+        return {
+            "data": self.data,
+            "judge": self.judge,
+            "model": self.model,
+            "metric": self.target,
+            "value": self.value and dict(self.value),
+            "change": self.change and dict(self.change),
+            "outcome": self.outcome,
+            "settled": self.settled,
+            "simulated": self.simulated,
+        }
+
     @property
     def comparable(self) -> bool:
         """Whether the run has verdicts on rows that may be shown, to be compared with another run's."""
@@ -67,13 +83,19 @@ class TableQuery:
     rising: bool = False
 
 
-def describe_run(workspace: Workspace, info: RunRecord) -> RunLine:
-    """Say in a line what a run was about, how it ended and what it cost; a damaged run is listed as such."""
+def describe_run(workspace: Workspace, info: RunRecord, count_calls: CountCalls | None = None) -> RunLine:
+    """Say in a line what a run was about, how it ended and what it cost; a damaged run is listed as such.
+
+    Args:
+        workspace: Where it is.
+        info: The run.
+        count_calls: See `read_run`.
+    """
     try:
-        run = read_run(workspace, info.run_id)
+        run = read_run(workspace, info.run_id, count_calls)
         last = run.reviews[-1] if run.reviews else None
         taken = last.gated if last and last.verb == "accepted" else None
-        return _describe(run, read_run(workspace, taken) if taken else run)
+        return _describe(run, read_run(workspace, taken, count_calls) if taken else run)
     except JudgewrightError as error:
         return RunLine(info=info, about=f"cannot be read: {error}")
 
@@ -161,6 +183,8 @@ def _judge(run: RunSummary) -> str:
         return run.started.judge
     if run.answer is not None:
         return f"{run.answer.before} → {run.answer.after}"
+    if run.record.kind == "optimize":
+        return f"{run.before.name}@{run.before.version}"
     name, version = (str(run.record.config.get(key, "")) for key in ("judge", "version"))
     return f"{name}@{version}" if name and version and "@" not in name else name
 

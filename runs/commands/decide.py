@@ -28,7 +28,7 @@ from .options import json_option, named_run, names, reads_workspace, writes_work
 @json_option
 def diff(run: str, workspace: Workspace, as_json: bool) -> None:
     """Show what a run wants to change in its prompt, hunk by hunk, and what the gate said."""
-    run = named_run(workspace, run)
+    run = named_run(workspace, run, come_to=("decision",))
     summary = read_optimization(workspace, run)
     decision, before, after = summary.decided, summary.before, summary.after
     try:
@@ -115,7 +115,7 @@ def accept(
         raise InputError(f"--hunks {hunks!r} is not numbers such as 1,3") from None
     with progress_on_stderr(quiet=as_json) as watch:
         environment = asking_environment(workspace.root, origins=origins)
-        run = named_run(workspace, run)
+        run = named_run(workspace, run, come_to=("everything",))
         try:
             choice = accept_hunks(
                 workspace, run, chosen, environment, who=who, comment=comment, watch=watch, budget=budget
@@ -136,7 +136,7 @@ def reject(run: str, who: str | None, comment: str, workspace: Workspace, as_jso
 
 
 def _review(workspace: Workspace, run: str, *, adopt: bool, who: str | None, comment: str, as_json: bool) -> None:
-    run = named_run(workspace, run)
+    run = named_run(workspace, run, come_to=("everything",))
     try:
         adopted = record_review(workspace, run, accept=adopt, who=who, comment=comment)
     except NotAccepted as refusal:

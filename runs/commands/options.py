@@ -307,8 +307,15 @@ def typed_words(*, without: Collection[str], flags: Collection[str] = ()) -> tup
     return tuple(words)
 
 
-def named_run(workspace: Workspace, name: str, *, kind: str | None = "optimize") -> str:
-    """Return the id of the run that a person means by an id, its beginning, or `latest`.
+def named_run(
+    workspace: Workspace,
+    name: str,
+    *,
+    kinds: Collection[str] = ("optimize",),
+    come_to: Collection[str] = (),
+    unfinished: bool = False,
+) -> str:
+    """Return the id of the run that a person means by an id, its beginning, or `latest`; see `find_run`.
 
     Raises:
         InputError: There is no workspace or no such run, or there are several.
@@ -317,4 +324,4 @@ def named_run(workspace: Workspace, name: str, *, kind: str | None = "optimize")
 
     if not workspace.exists:
         raise InputError(f"there is no workspace at {workspace.place}", hint="give --workspace, or start a run here")
-    return find_run(workspace.database, name, kind=kind)
+    return find_run(workspace.database, name, kinds=kinds, come_to=come_to, unfinished=unfinished)

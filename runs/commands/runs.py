@@ -1,8 +1,9 @@
-"""`judgewright runs`: list, show, flips, export, resume."""
+"""`judgewright runs`: list, compare, show, flips, export, resume."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -10,7 +11,7 @@ import click
 
 from ..reports.numbers import moment
 from ..results import RunList
-from ..store.journal import list_runs
+from ..store.journal import RunRecord, list_runs
 from ..terminal import progress_on_stderr, say, say_json, simulated_mark
 from .help import Group
 from .model_access import allow_origin_option, asking_environment
@@ -21,6 +22,7 @@ from .output_paths import OutFolder
 if TYPE_CHECKING:
     from ..actions.flips import Direction as FlipDirection
     from ..actions.flips import Error
+    from ..actions.run_table import RunLine
     from ..store.workspace import Workspace
 
 FORMATS = ("html", "md", "jsonl")
@@ -31,25 +33,63 @@ MAX_CRITERIA = 1_000_000
 
 @click.group(cls=Group)
 def runs() -> None:
-    """List, show and resume runs.
+    """List, compare, show and resume runs.
 
     RUN is a run's id, the beginning of one, or `latest`.
     """
 
 
 @runs.command("list", epilog="Example:  judgewright runs list")
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Show at most so many.")
 @reads_workspace
 @json_option
-def list_(workspace: Workspace, as_json: bool) -> None:
-    """List the runs of this workspace, newest first."""
+def list_(limit: int, workspace: Workspace, as_json: bool) -> None:
+    """List the runs of this workspace, newest first, with what each is about, its figure and how it ended."""
     # Reading the database would make one.
     records = list_runs(workspace.database)[::-1] if workspace.exists else ()
+    lines = _describe(workspace, records[:limit]) if records else []
     if as_json:
-        say_json({"runs": [asdict(run) for run in records]})
+        say_json({"runs": [{**asdict(line.info), **line.to_json()} for line in lines], "of": len(records)})
     elif not records:
         say("no runs here yet; try: judgewright demo")
     else:
-        say(str(RunList(records)))
+        say(str(RunList(lines)))
+        if len(records) > limit:
+            say(f"{len(records) - limit:,} more; --limit shows them")
+
+
+def _describe(workspace: Workspace, records: Sequence[RunRecord]) -> list[RunLine]:
+    from ..actions.run_summary import uncounted
+    from ..actions.run_table import describe_run
+
+    return [describe_run(workspace, record, uncounted) for record in records]
+
+
+@runs.command(epilog="Example:  judgewright runs compare 20261121-031502-a1b2c3 20261122-101500-d4e5f6")
+@click.argument("before")
+@click.argument("after")
+@reads_workspace
+@json_option
+def compare(before: str, after: str, workspace: Workspace, as_json: bool) -> None:
+    """Compare the judges of two runs, on the open rows that both judged; no model is asked.
+
+    RUN:before stands for the prompt that an optimization began with. Judges that answer on other scales are compared by
+    what they decide.
+    """
+    from ..actions.compare_runs import compare_runs, parse_side
+    from ..reports.compare_report import say_comparison
+
+    measured = ("measured", "benchmark")
+    sides = [parse_side(text) for text in (before, after)]
+    sides = [
+        replace(side, run_id=named_run(workspace, side.run_id, kinds=("bench", "optimize"), come_to=measured))
+        for side in sides
+    ]
+    found = compare_runs(workspace, sides[0], sides[1])
+    if as_json:
+        say_json(found.to_json())
+    else:
+        say_comparison(found)
 
 
 @runs.command(epilog="Example:  judgewright runs show latest")
@@ -71,7 +111,7 @@ def show(run: str, workspace: Workspace, as_json: bool) -> None:
     from ..reports.run_report import say_course, say_prompt_diff
     from ..reports.terminal_report import say_event
 
-    summary = read_run(workspace, named_run(workspace, run, kind=None))
+    summary = read_run(workspace, named_run(workspace, run, kinds=()))
     record, calls = summary.record, summary.calls
     if as_json:
         events = [asdict(event) for event in summary.events]
@@ -129,7 +169,7 @@ def flips(
     from ..actions.run_summary import read_run
     from ..reports.run_report import say_flip
 
-    run = named_run(workspace, run)
+    run = named_run(workspace, run, come_to=("survivor",))
     verdicts = validation(workspace, read_run(workspace, run))
     flipped = flips_of(verdicts)
     in_slice = None if side is None else side == "in"
@@ -172,7 +212,7 @@ def export(run: str, out: Path, formats: tuple[str, ...], workspace: Workspace, 
     """
     from ..reports.run_export import export_run
 
-    run = named_run(workspace, run)
+    run = named_run(workspace, run, come_to=("split",))
     paths = export_run(workspace, run, out, formats=formats or FORMATS)
     if as_json:
         say_json({"run": run, "paths": [str(path) for path in paths]})
@@ -201,7 +241,7 @@ def resume(
 
     with progress_on_stderr(quiet=as_json) as watch:
         environment = asking_environment(workspace.root, origins=origins)
-        run = named_run(workspace, run)
+        run = named_run(workspace, run, unfinished=True)
         summary = read_optimization(workspace, run)
         for note in changed_settings(summary, environment):
             say(f"note: {note}", to_stderr=True)

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ...optimize.events import Json, StepTaken
 from ...optimize.word_diff import diff_prompts
 from ..actions.flips import Flip
 from ..actions.run_summary import CostSummary, RunSummary
+from ..actions.run_table import RunLine
 from ..terminal import inline, say, say_pieces, say_table, say_word_diff
 from .charts import sparkline
-from .numbers import number, price
+from .numbers import interval, number, price, signed
 
 GLANCE = 400
 """Characters of a row's text that are shown."""
+
+
+def say_runs(lines: Iterable[RunLine]) -> None:
+    """Print a line for each run: what it was about, its figure, and how it ended."""
+    cells: list[tuple[str, ...]] = []
+    for line in lines:
+        figure, ended = "", ", ".join(part for part in (line.outcome, line.settled) if part)
+        if line.change is not None:
+            figure = f"{line.target} {signed(line.change['difference'])} ({interval(line.change, change=True)})"
+        elif line.value is not None:
+            figure = f"{line.target} {number(line.value['value'])} ({interval(line.value)})"
+        open_queue = line.info.kind == "queue" and line.info.state == "stopped"
+        state = "open" if open_queue else line.info.state
+        shown = line.simulated and not line.model.startswith("simulated")
+        model = f"{line.model} [SIMULATED]" if shown else line.model
+        cells.append((line.info.run_id, line.info.kind, state, line.data, line.judge, model, figure, ended))
+    say_table(("run", "kind", "state", "data", "judge", "model", "figure (95 %)", "decision"), cells, left=8)
 
 
 def say_course(run: RunSummary) -> None:

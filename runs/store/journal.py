@@ -97,31 +97,54 @@ def get_run(database: Database, run_id: str) -> RunRecord:
     return _run(database, rows[0])
 
 
-def find_run(database: Database, name: str, *, kind: str | None = None) -> str:
+def find_run(
+    database: Database,
+    name: str,
+    *,
+    kinds: Collection[str] = (),
+    come_to: Collection[str] = (),
+    unfinished: bool = False,
+) -> str:
     """Return the id of the run that a person means.
 
     Args:
         name: An id, the beginning of one run's id alone, or `latest`.
-        kind: What the command is for, such as `optimize`: `latest` is the latest of this kind, and the beginning of an
-            id is compared with these.
+        kinds: What the command is for, such as `optimize`: `latest` is the latest of these, and the beginning of an id
+            is compared with these; all unless given.
+        come_to: `latest` has written an event of one of these kinds.
+        unfinished: `latest` is one that has not ended, where there is such a run.
 
     Raises:
         InputError: There is no such run, or there are several, which are listed.
     """
-    rows = database.read("SELECT run_id, kind FROM run ORDER BY seq DESC")
-    if any(run_id == name for run_id, _ in rows):
+    rows = database.read("SELECT run_id, kind, state FROM run ORDER BY seq DESC")
+    if any(run_id == name for run_id, _, _ in rows):
         return name
-    ids = [run_id for run_id, its_kind in rows if kind in (None, its_kind)]
+    fit = [(run_id, state) for run_id, kind, state in rows if not kinds or kind in kinds]
+    ids = [run_id for run_id, _ in fit]
     if name == LATEST:
         if not ids:
-            raise InputError(f"there is no {kind or 'run'} in this workspace yet", hint="start one")
-        return ids[0]
+            raise InputError(f"there is no {' or '.join(kinds) or 'run'} in this workspace yet", hint="start one")
+        if unfinished:
+            ids = [run_id for run_id, state in fit if state != "done"] or ids
+        usable = next((run_id for run_id in ids if not come_to or _has_event(database, run_id, come_to)), None)
+        if usable is None:
+            raise InputError(
+                f"no {' or '.join(kinds)} in this workspace has come far enough", hint="`judgewright runs list`"
+            )
+        return usable
     fitting = [run_id for run_id in ids if name and run_id.startswith(name)]
     if not fitting:
         raise _unknown(name)
     if len(fitting) > 1:
         raise InputError(f"{name!r} begins {len(fitting)} runs: {', '.join(fitting)}", hint="write more of the id")
     return fitting[0]
+
+
+def _has_event(database: Database, run_id: str, kinds: Collection[str]) -> bool:
+    marks = ", ".join("?" * len(kinds))
+    sql = f"SELECT 1 FROM event WHERE run_id = ? AND kind IN ({marks}) LIMIT 1"  # noqa: S608 - question marks only
+    return bool(database.read(sql, (run_id, *kinds)))
 
 
 def writing_run(database: Database, holder: Holder) -> str:

@@ -222,7 +222,7 @@ def test_a_function_is_sliced_and_gated_and_not_optimized(here: Path) -> None:
 def test_a_look_at_rows_is_entered_in_the_ledger(here: Path) -> None:
     """The workspace's ledger is used from Python as from the command line."""
     jw.bench("groundedness", ROWS, model="simulated")
-    assert [run.kind for run in jw.list_runs()] == ["bench"]
+    assert [line.info.kind for line in jw.list_runs()] == ["bench"]
 
 
 def test_rows_in_memory_are_kept_for_a_run(here: Path) -> None:

@@ -19,7 +19,7 @@ README = Path(__file__).resolve().parents[2] / "README.md"
 VERDICTS = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "verdicts"
 SUBCOMMANDS = {
     "judges": ("list", "show", "log", "diff", "use", "tag", "new", "add", "import"),
-    "runs": ("list", "show", "flips", "export", "resume", "edit"),
+    "runs": ("list", "compare", "show", "flips", "export", "resume", "edit"),
     "export": ("judge", "verify"),
     "loss": ("write", "lint"),
     "data": ("check", "split", "labels", "sources", "import"),

@@ -56,7 +56,7 @@ def as_json(folder: Path, *words: str, exit_code: int = 0) -> dict[str, Any]:
 def test_every_run_is_listed_and_shown(golden: Path) -> None:
     """With its state, its events and its decision."""
     listed = {entry["run_id"]: entry["state"] for entry in as_json(golden, "runs", "list")["runs"]}
-    assert listed == {BENCH: "done", FINISHED: "done", UNFINISHED: "running"}
+    assert listed == {BENCH: "done", FINISHED: "done", UNFINISHED: "stopped"}
     for name in listed:
         assert name in run(golden, "runs", "show", name).output
     shown = as_json(golden, "runs", "show", FINISHED)

@@ -44,9 +44,9 @@ def write(path: Path, lines: list[dict[str, object]]) -> Path:
 
 
 def start(place: Workspace, path: Path) -> RunResult:
-    """A short run."""
+    """A short run, always a new one."""
     config = RunConfig(prompt=PROMPT.to_yaml(), model="simulated", data=str(path), objective="Raise F1.", steps=2)
-    return start_run(place, config, Environment(), watch=lambda *_: None, on_event=lambda *_: None)
+    return start_run(place, config, Environment(), new=True, watch=lambda *_: None, on_event=lambda *_: None)
 
 
 def split_event(result: RunResult) -> RowsSplit:

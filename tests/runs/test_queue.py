@@ -247,11 +247,11 @@ def test_a_name_that_fits_several_runs_lists_them(made: Made, capsys: pytest.Cap
         bench = create_run(place.database, "bench", {})
         database = place.database
         assert find_run(database, "latest") == bench
-        assert find_run(database, "latest", kind="optimize") == other
+        assert find_run(database, "latest", kinds=("optimize",)) == other
         assert find_run(database, other[:-1]) == other
-        assert find_run(database, bench, kind="optimize") == bench  # a whole id is never another run's beginning
+        assert find_run(database, bench, kinds=("optimize",)) == bench  # a whole id is never another run's beginning
         with pytest.raises(InputError, match="there is no plan in this workspace yet"):
-            find_run(database, "latest", kind="plan")
+            find_run(database, "latest", kinds=("plan",))
         for unknown in ("", "1999", made.run_id + "0", bench[1:]):
             with pytest.raises(InputError, match="there is no run"):
                 find_run(database, unknown)

@@ -1,0 +1,35 @@
+"""Two runs side by side in the terminal."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from ..terminal import inline, say, say_table
+from .numbers import count, interval, number, signed
+
+if TYPE_CHECKING:
+    from ..actions.compare_runs import Comparison
+
+
+def say_comparison(found: Comparison) -> None:
+    """Print how one judge's figures differ from another's on the rows that both judged."""
+    say(f"{inline(found.after)}\n  beside {inline(found.before)}")
+    say(
+        f"  on {found.n:,} labelled rows that both judged, in {found.groups:,} groups: "
+        f"{found.flips.right:,} became right, {found.flips.wrong:,} became wrong"
+    )
+    lines: list[tuple[str, ...]] = []
+    for change, equal in zip(found.changes, found.equal_gains, strict=True):
+        figure = asdict(change)
+        same = signed(equal.change.difference) if equal.change else "n/a"
+        span = interval(figure, change=True, missing="no interval")
+        changed = f"{count(change.changed_groups)} of {count(change.groups)}"
+        lines.append(
+            (change.metric, number(change.before), number(change.after), signed(change.difference), span, same, changed)
+        )
+    head = ("metric", "first", "this", "difference", "95 % interval", "at the same recall", "groups that changed")
+    say_table(head, lines)
+    for note in found.notes:
+        say(f"  note: {inline(note)}")
+    say("  Whether a judge may replace another is the gate's to say, on rows that nobody tuned on.")
