@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from ..judges import FloatArray, IntArray
 from .candidates import Axis, Counter, Kind, Rows, ranges_of
@@ -113,15 +114,17 @@ def correct_for_all(
     counter = _by_block(Counter.of(rows, min_rows), seed)
     rows_of = np.bincount(counter.codes[:, BLOCK], minlength=BLOCKS).astype(np.float32)
     multipliers = np.random.default_rng(seed).standard_normal((BLOCKS, DRAWS), np.float32)
-    best = np.full(DRAWS, -math.inf)
-    for conditions in range(1, max((kind.conditions for kind in plain), default=0) + 1):
-        price = np.array([plain.get(Kind(conditions, i, False), math.inf) for i in range(conditions + 1)])
-        for head, tail in counter.combinations(conditions, of_words=False):
-            for part in _parts(counter, head, tail):
-                if _size(counter, head, part) > LARGEST:
-                    return Familywise(prices=prices, draws=np.zeros(0))
-                best = np.maximum(best, _highest(counter, head, part, multipliers, rows_of, price))
-    return Familywise(prices=prices, draws=best)
+    # The matrices are tiny: threads would wait for each other longer than they work.
+    with threadpool_limits(limits=1, user_api="blas"):
+        best = np.full(DRAWS, -math.inf)
+        for conditions in range(1, max((kind.conditions for kind in plain), default=0) + 1):
+            price = np.array([plain.get(Kind(conditions, i, False), math.inf) for i in range(conditions + 1)])
+            for head, tail in counter.combinations(conditions, of_words=False):
+                for part in _parts(counter, head, tail):
+                    if _size(counter, head, part) > LARGEST:
+                        return Familywise(prices=prices, draws=np.zeros(0))
+                    best = np.maximum(best, _highest(counter, head, part, multipliers, rows_of, price))
+        return Familywise(prices=prices, draws=best)
 
 
 def _by_block(counter: Counter, seed: int) -> Counter:
