@@ -27,6 +27,7 @@ from ..store.jobs import Job
 from ..store.row_pages import Json
 from .app_state import AppState
 from .data_files import find_data_files
+from .forms import field_of
 from .routes import Address, AsyncAddress
 from .start_columns import ColumnChoices, column_choices, column_names
 from .start_form import COLUMNS, GOAL, OTHER, SILENT, StartForm, fitting_judges, form_fields
@@ -86,9 +87,9 @@ def reading(state: AppState, request: Request) -> Response:
 
 
 def run(state: AppState, request: Request) -> Response:
-    """Put the run into the queue."""
+    """Put the run into the queue; the same one goes on where it was begun before, unless the form wants a new one."""
     form = StartForm.of(request)
-    return _queue(state, form, f"Improve {form.judge} on {Path(form.data).name}")
+    return _queue(state, form, f"Improve {form.judge} on {Path(form.data).name}", new=bool(field_of(request, "new")))
 
 
 def measure(state: AppState, request: Request) -> Response:
@@ -128,9 +129,9 @@ async def upload(state: AppState, request: Request) -> Response:
     return RedirectResponse(f"/start?{urlencode({**request.query_params, 'data': name})}", 303)
 
 
-def _queue(state: AppState, form: StartForm, title: str, *, steps: int | None = None) -> Response:
+def _queue(state: AppState, form: StartForm, title: str, *, steps: int | None = None, new: bool = False) -> Response:
     try:
-        job = state.queue(title, form.arguments(state, steps=steps))
+        job = state.queue(title, [*form.arguments(state, steps=steps), *(["--new"] if new else [])])
     except JudgewrightError as error:
         return _page(state, form, problem=_words(error))
     return RedirectResponse(f"/jobs/{job.job_id}", 303)

@@ -311,6 +311,12 @@ def test_the_plan_comes_before_the_button_and_the_run_is_the_one_that_was_planne
     shown = desk.get(f"/jobs/{job.job_id}").text
     assert f"/runs/{job.run_id}" in shown
     assert desk.get(f"/runs/{job.run_id}").status_code == 200
+    desk.post("/start/run", data=more, headers=HEADERS)
+    again = settled(root)
+    assert (again.job_id == job.job_id, again.run_id) == (False, job.run_id), "it has ended, and is the same run"
+    assert 'name="new"' in planned
+    desk.post("/start/run", data={**more, "new": "yes"}, headers=HEADERS)
+    assert settled(root).run_id not in (None, job.run_id)
 
 
 def test_measuring_first_shows_slice_and_costs_beside_the_next_plan(desk: TestClient, root: Path, rows: bytes) -> None:
