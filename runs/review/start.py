@@ -98,6 +98,16 @@ def measure(state: AppState, request: Request) -> Response:
     return _queue(state, form, f"Measure {form.judge} on {Path(form.data).name}", steps=0)
 
 
+def seal(state: AppState, request: Request) -> Response:
+    """Put into the queue that a holdout is set aside, and the judge measured on the other rows."""
+    form = StartForm.of(request)
+    try:
+        job = state.queue(f"Seal a holdout of {Path(form.data).name} and measure", form.seal_arguments(state))
+    except JudgewrightError as error:
+        return _page(state, form, problem=_words(error))
+    return RedirectResponse(f"/jobs/{job.job_id}", 303)
+
+
 def ask_model(state: AppState, request: Request) -> Response:
     """Put the model's reading of the objective into the queue, and the loss that it writes."""
     form = StartForm.of(request)
@@ -339,6 +349,7 @@ ADDRESSES = (
     Address("/start/reading", reading, "POST"),
     Address("/start/run", run, "POST"),
     Address("/start/measure", measure, "POST"),
+    Address("/start/seal", seal, "POST"),
     Address("/start/ask", ask_model, "POST"),
     AsyncAddress("/start/ask/{job}/live", model_reading_live),
     AsyncAddress("/start/upload", upload, "POST"),

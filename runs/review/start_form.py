@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field
+from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -12,7 +12,7 @@ from starlette.requests import Request
 from ...judges import InputError, JudgePrompt
 from ...optimize.options import Option, option_fields, shares_text, spelling
 from ..commands.options import read_options
-from ..config.options import OptimizeOptions
+from ..config.options import JudgeModelOptions, OptimizeOptions, RowOptions
 from ..store.run_config import RunConfig
 from .app_state import AppState
 from .data_files import resolve_data_file
@@ -136,8 +136,8 @@ class StartForm:
         more = dict(self.more)
         if steps is not None:
             more["steps"] = str(steps)
-        for fields in form_fields().values():
-            for shown in fields:
+        for heading in form_fields().values():
+            for shown in heading:
                 value = more.get(shown.name, "")
                 flag = spelling_of(shown)
                 if shown.option.kind == "flag":
@@ -158,6 +158,18 @@ class StartForm:
         options = self.options(steps=steps)
         read_options(OptimizeOptions, options)
         return ["optimize", f"{judge.name}@{judge.version}", str(path), *options]
+
+    def seal_arguments(self, state: AppState) -> list[str]:
+        """Return the command that sets a holdout aside and measures the judge on the other rows.
+
+        Raises:
+            InputError: There is no such judge, or no such file.
+        """
+        judge, path = self.prompt(state), self.path(state)
+        known = {one.name for options in (RowOptions, JudgeModelOptions) for one in fields(options)}
+        form = replace(self, objective="", more={name: said for name, said in self.more.items() if name in known})
+        words = [word for word in form.options() if word != "--objective="]
+        return ["bench", f"{judge.name}@{judge.version}", str(path), "--seal", *words]
 
     def config(self, state: AppState) -> RunConfig:
         """Return the configuration of the run, as the command would read it.

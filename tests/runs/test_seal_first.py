@@ -60,7 +60,7 @@ def test_sealed_rows_are_read_by_no_command_and_are_the_holdout_of_the_run(folde
     assert report["rows"] == n
     assert any(note.startswith(said) for note in report["notes"])
     fitted = json.loads(say("calibrate", "groundedness", "rows.jsonl", *SIMULATED, "--json"))
-    assert fitted["dataset"] == "rows.jsonl/validation"
+    assert fitted["dataset"] == "rows/validation"
 
 
 def test_verdicts_of_sealed_rows_are_left_out_of_scores_and_slices(folder: Path, say: Say) -> None:  # noqa: F811

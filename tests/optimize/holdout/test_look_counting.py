@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -69,7 +70,20 @@ def statement_anew(row: Row, number: int) -> Row:
     return Row(id=f"anew-{number}", inputs=inputs, label=row.label)
 
 
+def hash_of(text: str) -> int:
+    """A number for a text, the same in every process."""
+    return sum(ord(letter) * place for place, letter in enumerate(text, 1))
+
+
 SECOND_LOOKS = {
+    "another order, every row its own group": [replace(row, group="", id=f"z{i}") for i, row in enumerate(OLD.rows)][
+        ::-1
+    ],
+    "columns exchanged and renamed": [
+        Row(id=row.id, inputs={"a": row.inputs["statement"], "b": row.inputs["source"]}, label=1.0) for row in OLD.rows
+    ],
+    "other labels": [replace(row, label=0.0) for row in OLD.rows],
+    "capitals, spaces and line ends": edited(lambda text: text.upper().replace(" ", "  \n")),
     "one word before each text": edited(lambda text: f"Well {text}"),
     "one look-alike letter": edited(lambda text: text.replace("e", "\u0435", 1)),
     "look-alikes throughout": edited(
@@ -287,3 +301,56 @@ def test_a_pair_is_known_again_under_other_rules_and_by_names() -> None:
         "2 looks at the same two judges, known by their names old.jsonl and new.jsonl, on other rows counted as looks "
         "at this one",
     )
+
+
+def test_a_prompt_measured_piece_by_piece_is_a_look() -> None:
+    """Pieces of it too small to count alone are added up; rows that were open beside the holdout are none of it."""
+    ledger = MemoryLedger()
+    beside = RowFingerprints.of(Dataset.of(rows_of(range(90, 180)), labels=BINARY))
+    ledger.remember("run", open=beside, sealed={"h": RowFingerprints.of(OLD)})
+    for k in range(4):
+        piece = Dataset.of([*rows_of(range(3 * k, 3 * k + 3)), *rows_of(range(90, 120))], labels=BINARY)
+        ledger.measured("v2", RowFingerprints.of(piece), by="bench")
+    ledger.measured("v3", beside, by="bench")
+    look = ledger.begin("h", run_id="run", before="a", after="b")
+    assert (look.number, look.spent) == (2, ("bench of v2",))
+
+
+UNSEEN = {
+    "every fourth word dropped": edited(
+        lambda text: " ".join(word for i, word in enumerate(text.split()) if i % 4 != 3)
+    ),
+    "other texts": edited(lambda text: made_up(len(text) + hash_of(text), 20)),
+    "verdicts without texts, under other ids": [
+        Row(id=f"other-{i}", inputs={}, label=row.label) for i, row in enumerate(OLD.rows)
+    ],
+}
+
+
+@pytest.mark.parametrize("rows", UNSEEN.values(), ids=UNSEEN)
+def test_what_the_ledger_cannot_see(rows: list[Row]) -> None:
+    """docs/concepts/ways-round-the-ledger.md says so."""
+    assert next_look(looked_once(), rows).number == 1
+
+
+def test_a_short_row_with_a_word_changed_is_another_row() -> None:
+    """A dozen words are too few for fingerprints; docs/concepts/ways-round-the-ledger.md says so."""
+    short = [Row(id=f"s{i}", inputs={"text": made_up(500_000 + i, 12)}, label=1.0) for i in range(60)]
+    changed = [
+        Row(id=f"c{i}", inputs={"text": f"{row.inputs['text'].rsplit(' ', 6)[0]} other {made_up(i, 6)}"}, label=1.0)
+        for i, row in enumerate(short)
+    ]
+    assert next_look(looked_once(Dataset.of(short, labels=BINARY)), changed).number == 1
+
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "concepts" / "ways-round-the-ledger.md"
+
+
+def test_the_page_of_ways_round_the_ledger_names_tests_that_there_are() -> None:
+    """At least thirty ways, each closed by a test or said to be open."""
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in PAGE.read_text().splitlines() if "| " in line]
+    ways = [line for line in lines if line[1] in ("closed", "open")]
+    assert len(ways) >= 30
+    sources = "".join(path.read_text(encoding="utf-8") for path in PAGE.parents[2].glob("tests/**/test_*.py"))
+    for way, state, _, test in ways:
+        assert f"def {test.strip('`')}(" in sources or (state == "open" and test == "-"), way

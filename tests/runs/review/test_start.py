@@ -19,7 +19,7 @@ from judgewright.runs.review.app_state import BYTES_HERE
 from judgewright.runs.review.start_form import NOT_HERE, OWN_PLACE, form_fields
 from judgewright.runs.review.stream import event
 from judgewright.runs.review.uploads import MAX_UPLOAD, safe_name
-from judgewright.runs.store import JobQueue, Workspace, list_runs
+from judgewright.runs.store import HoldoutLedger, JobQueue, Workspace, list_runs
 
 from .conftest import ATTACK, OURS, settled, visit, when_done
 
@@ -317,6 +317,21 @@ def test_the_plan_comes_before_the_button_and_the_run_is_the_one_that_was_planne
     assert 'name="new"' in planned
     desk.post("/start/run", data={**more, "new": "yes"}, headers=HEADERS)
     assert settled(root).run_id not in (None, job.run_id)
+
+
+def test_a_holdout_is_sealed_before_anything_is_measured(desk: TestClient, root: Path, rows: bytes) -> None:
+    """By a button beside the columns; the judge is measured on the other rows."""
+    send(desk, "rows.jsonl", rows)
+    assert "/start/seal" in plan(desk, form()).text
+    desk.post("/start/seal", data=form(), headers=HEADERS)
+    job = settled(root)
+    assert job.good, job.message
+    with Workspace(root) as workspace:
+        (memory,) = HoldoutLedger(workspace.database).memories()
+        assert memory.run_id.startswith("bench --seal")
+        (run,) = [run for run in list_runs(workspace.database) if run.kind == "bench"]
+        sealed = sum(part.rows for part in memory.sealed.values())
+    assert f"{sealed} sealed by bench --seal" in desk.get(f"/runs/{run.run_id}").text
 
 
 def test_measuring_first_shows_slice_and_costs_beside_the_next_plan(desk: TestClient, root: Path, rows: bytes) -> None:

@@ -311,6 +311,33 @@ def test_a_workspace_begun_anew_does_not_forget_its_looks(tmp_path: Path) -> Non
         HoldoutLedger(database).begin("h", run_id="run", before="a", after="b")
 
 
+def put_back(tmp_path: Path, *, names: tuple[str, ...]) -> int:
+    """Take a look, put some files back as they were before it, and return the number of the next one."""
+    store = SqliteStore(tmp_path)
+    with store.open() as database:
+        fill(HoldoutLedger(database))
+    kept = {name: (store.path.parent / name).read_bytes() for name in names}
+    with store.open() as database:
+        HoldoutLedger(database).begin("h", run_id="later", before="0", after="4")
+    for path in store.path.parent.glob("judgewright.db-*"):
+        path.unlink()
+    for name, body in kept.items():
+        (store.path.parent / name).write_bytes(body)
+    with store.open() as database:
+        return HoldoutLedger(database).begin("h", run_id="last", before="0", after="5").number
+
+
+def test_an_older_database_that_is_put_back_shows(tmp_path: Path) -> None:
+    """The file beside it is of a longer ledger."""
+    with pytest.raises(WorkspaceError, match="tampered"):
+        put_back(tmp_path, names=("judgewright.db",))
+
+
+def test_a_whole_backup_forgets_its_looks(tmp_path: Path) -> None:
+    """docs/concepts/ways-round-the-ledger.md says so: nothing else knows of them."""
+    assert put_back(tmp_path, names=()) == put_back(tmp_path / "other", names=("judgewright.db", "ledger.head")) + 1
+
+
 @pytest.mark.parametrize("content", ["", "nonsense", "3 00", "9 00"])
 def test_a_head_file_that_does_not_fit_a_servers_ledger_shows(
     postgres: PostgresServer, tmp_path: Path, content: str

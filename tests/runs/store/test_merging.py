@@ -1,5 +1,6 @@
 """Workspaces merged, of every pair of kinds: all of one is found in the other, once, and nothing is lost."""
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -235,3 +236,17 @@ def test_a_merge_that_is_killed_before_the_head_file_is_done_again(tmp_path: Pat
         assert merge(source, target) == NOTHING
         assert ledger.begin("k", run_id="next", before="a", after="w").number == 4
         assert target.head_file.read_text().startswith("7 ")
+
+
+def test_looks_in_a_copy_count_when_it_is_merged_back(tmp_path: Path) -> None:
+    """Until then each ledger knows its own."""
+    one, copy = SqliteStore(tmp_path), SqliteStore(tmp_path / "copy")
+    with one.open() as database:
+        HoldoutLedger(database).begin("h", run_id="first", before="a", after="b")
+    shutil.copytree(one.path.parent, copy.path.parent)
+    with copy.open() as database:
+        assert HoldoutLedger(database).begin("h", run_id="second", before="a", after="c").number == 2
+        database.release()
+    with copy.open() as source, one.open() as target:
+        assert merge(source, target).looks == 1
+        assert HoldoutLedger(target).begin("h", run_id="third", before="a", after="d").number == 3
