@@ -89,6 +89,9 @@ class Decision:
     def to_json(self) -> dict[str, Any]:  # Any: JSON
         """Return the decision as JSON, `accepted` first."""
         body = asdict(self)
+        for limit in (*body["guards"], *body["floors"]):
+            if limit["high"] is None:
+                del limit["high"]  # as the journal leaves out what is not known
         if not self.floors:
             del body["floors"]  # as decisions without one were always written
         worst_case = list(self.worst_case) if self.worst_case else None
