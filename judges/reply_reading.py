@@ -16,7 +16,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict, cast
 
 # What follows goes into each Python export.
 MAX_REPLY = 1 << 20
@@ -137,7 +137,7 @@ class Reading:
     """Where it stood: `json`, `mark`, `last` line, `sentence` or the `whole` text; `repaired` if it was mended."""
     confidence: float | None = None
     rationale: str = ""
-    fields: Mapping[str, Any] = field(default_factory=dict)  # Any: JSON from a model
+    fields: Mapping[str, Any] = field(default_factory=dict[str, Any])  # Any: JSON from a model
     """Of a JSON object the fields that were asked for."""
 
 
@@ -167,7 +167,9 @@ class _Found:
 
     text: str = ""
     """The turn, with a sign in the place of each object."""
-    bodies: list[tuple[int, dict[str, Any]]] = field(default_factory=list)  # Any: JSON from a model
+    bodies: list[tuple[int, dict[str, Any]]] = field(
+        default_factory=list[tuple[int, dict[str, Any]]]
+    )  # Any: JSON from a model
     """Of each object with the score its turn and the fields that were asked for; more than one turn is seldom."""
     broken: bool = False
     """Whether one after the last of them cannot be read."""
@@ -289,14 +291,16 @@ def _find_objects(text: str, form: ReplyForm, loose: bool) -> _Found:
     def opened(start: int, end: int) -> int:
         return text.count("{", start, end) - text.count("}", start, end)
 
-    found, pieces, turn, most, depth, at, tries = _Found(), [], 0, 0, 0, 0, 0
+    found = _Found()
+    pieces: list[str] = []
+    turn = most = depth = at = tries = 0
     for _ in range(MAX_OBJECTS):
         start = text.find("{", at)
         end = len(text) if start < 0 else start
         found.end = next((mark.start() for mark in _TURN.finditer(text, at, end) if not mark["struck"]), None)
-        if most and found.end is None:
+        if found.end is None and (most or (found.broken and _names_score(text[:at], form))):
             for head in _heads_pattern(form).finditer(text, at, end):
-                if not head["answerer"] and most == _completeness(None, form):
+                if not head["answerer"] and most in (0, _completeness(None, form)):
                     found.end = head.start()
                     break
                 turn += 1
@@ -330,6 +334,10 @@ def _find_objects(text: str, form: ReplyForm, loose: bool) -> _Found:
         pieces.append(text[at:])
     found.text = "".join(pieces)
     return found
+
+
+def _names_score(text: str, form: ReplyForm) -> bool:
+    return any(name.rpartition(".")[2].lower() in text.lower() for name in form["scores"])
 
 
 def _heads_pattern(form: ReplyForm) -> re.Pattern[str]:
@@ -449,9 +457,10 @@ def _completeness(fields: Mapping[str, Any] | None, form: ReplyForm) -> int:  # 
 def _asked_fields(body: Any, form: ReplyForm, loose: bool) -> dict[str, Any]:  # Any: JSON from a model
     """Return the fields of an object that were asked for; loosely, whatever their letters, or within a wrapper."""
     names = (*form["scores"], *form["texts"], *form["confidences"])
+    fields: dict[str, Any] = {}  # Any: JSON from a model
     for _ in range(4):
         known = _with_doubles([(_plain_name(key), value) for key, value in body.items()]) if loose else body
-        fields: dict[str, Any] = {}  # Any: JSON from a model
+        fields = {}
         for name in names:
             spelled = _plain_name(name) if loose and name not in body else name
             value = body.get(name, known.get(spelled, _nested(body, name) if "." in name else None))
@@ -459,8 +468,8 @@ def _asked_fields(body: Any, form: ReplyForm, loose: bool) -> dict[str, Any]:  #
                 fields[name] = value
         if not loose or any(name in fields for name in form["scores"]):
             break
-        inner = [_called(key, value) for key, value in body.items()]
-        inner = [one for one in inner if isinstance(one, dict)]
+        values = [_called(key, value) for key, value in body.items()]
+        inner: list[dict[str, Any]] = [one for one in values if isinstance(one, dict)]  # Any: as above
         if len(inner) > 1 or len(body) > 1:
             every = _completeness(None, form)
             inner = [one for one in inner if len(_asked_fields(one, form, False)) == every > 1]
@@ -793,11 +802,12 @@ def _loose_grade(form: ReplyForm, value: Any) -> float | None:  # Any: JSON from
     grade = _grade(form, value)
     if grade is not None:
         return grade
-    if isinstance(value, list) and len(value) == 1:
-        return _loose_grade(form, value[0])
+    values = cast("list[Any]", value) if isinstance(value, list) else []  # Any: JSON from a model
     if isinstance(value, dict):
-        inner = [value[name] for name in ("value", *form["scores"], *SCORE_WORDS) if name in value]
-        return _grade(form, inner[0]) if len(inner) == 1 else None
+        fields = cast("dict[str, Any]", value)  # Any: as above
+        values = [inner for name, inner in fields.items() if name.lower() in ("value", *SCORE_WORDS)]
+    if len(values) == 1:
+        return _grade(form, values[0])
     written = _one_value(form, value.translate(_WIDE)) if isinstance(value, str) else None
     return None if written is None else _grade(form, written)
 

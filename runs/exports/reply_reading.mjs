@@ -190,9 +190,9 @@ function findObjects(text, form, loose) {
     const end = start < 0 ? text.length : start;
     const before = text.slice(0, end);
     found.end = from(TURN, before, at).find((mark) => !mark.groups.struck)?.index;
-    if (most && found.end === undefined) {
+    if (found.end === undefined && (most || (found.broken && namesScore(text.slice(0, at), form)))) {
       for (const head of from(headsPattern(form), before, at)) {
-        if (!head.groups.answerer && most === completeness(null, form)) {
+        if (!head.groups.answerer && [0, completeness(null, form)].includes(most)) {
           found.end = head.index;
           break;
         }
@@ -236,6 +236,8 @@ function from(pattern, text, at) {
   pattern.lastIndex = at;
   return [...text.matchAll(pattern)];
 }
+
+const namesScore = (text, form) => form.scores.some((name) => text.toLowerCase().includes(name.split('.').at(-1).toLowerCase()));
 
 /** The pattern of a line that opens another turn: a head of the prompt, or who speaks. */
 function headsPattern(form) {
@@ -905,12 +907,10 @@ function looseGrade(form, value) {
   if (grade !== null) {
     return grade;
   }
-  if (Array.isArray(value) && value.length === 1) {
-    return looseGrade(form, value[0]);
-  }
-  if (value instanceof Map) {
-    const inner = ['value', ...form.scores, ...SCORE_WORDS].filter((name) => value.has(name));
-    return inner.length === 1 ? gradeOf(form, value.get(inner[0])) : null;
+  const named = value instanceof Map ? [...value].filter(([name]) => ['value', ...SCORE_WORDS].includes(name.toLowerCase())) : [];
+  const values = Array.isArray(value) ? value : named.map(([, inner]) => inner);
+  if (values.length === 1) {
+    return gradeOf(form, values[0]);
   }
   const written = typeof value === 'string' ? oneValue(form, withPlainDigits(value)) : null;
   return written === null ? null : gradeOf(form, written);
