@@ -29,7 +29,7 @@ from judgewright.runs.demo import demo_rows
 SILENCE = 3.0
 """Seconds."""
 START = 8.0
-"""Seconds that a process may take until it says anything: importing is no model's fault."""
+"""Seconds that a process may take until its first line, and after its last: importing is no model's fault."""
 TIMEOUT = 120.0
 SERVE = """
 import sys, threading
@@ -54,6 +54,8 @@ class Slow:
     rate: float
     asked: list[tuple[float, int, int]] = field(default_factory=list)
     """Seconds, tokens that were asked for at most, and tokens that came, of each request."""
+    one: asyncio.Lock = field(init=False)
+    session: ClientSession = field(init=False)
     left: int = 0
     """Requests that the client did not wait for."""
 
@@ -62,7 +64,7 @@ class Slow:
         began, body = time.monotonic(), await request.read()
         limit = json.loads(body).get("max_tokens") or 0
         try:
-            async with self._one, self._session.post(self.upstream + request.path, data=body) as reply:
+            async with self.one, self.session.post(self.upstream + request.path, data=body) as reply:
                 first, raw = time.monotonic(), await reply.read()
                 tokens = (json.loads(raw).get("usage") or {}).get("completion_tokens", 0) if reply.status == 200 else 0
                 await asyncio.sleep(max(0.0, tokens / self.rate - (time.monotonic() - first)))
@@ -78,8 +80,8 @@ class Slow:
         started = threading.Event()
 
         async def run() -> None:
-            self._one = asyncio.Lock()
-            self._session = ClientSession(timeout=ClientTimeout(total=None))
+            self.one = asyncio.Lock()
+            self.session = ClientSession(timeout=ClientTimeout(total=None))
             app = web.Application(client_max_size=1 << 26)
             app.router.add_route("*", "/{tail:.*}", self.answer)
             runner = web.AppRunner(app, handler_cancellation=True)
@@ -129,7 +131,7 @@ def walks(address: str, rows: Path) -> dict[str, list[str]]:
 
 def main() -> int:
     """Walk, and print what each walk took."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("model", type=Path)
     parser.add_argument("--rate", type=float, default=10.0)
     parser.add_argument("--rows", type=int, default=60)
@@ -154,6 +156,7 @@ def main() -> int:
             before, left = len(slow.asked), slow.left
             code, lines = run(name, words, folder)
             gaps = [(b - a, at) for (a, _), (b, at) in itertools.pairwise(lines)]
+            ending, _ = gaps.pop()  # until the process is gone, after its last line
             longest, after = max(gaps, default=(0.0, ""))
             asked = slow.asked[before:]
             beyond = sum(limit / options.rate > TIMEOUT for _, limit, _ in asked)
@@ -164,7 +167,7 @@ def main() -> int:
                 f"reach, {slow.left - left} given up; says {said!r:.150}",
                 flush=True,
             )
-            failed |= longest > SILENCE or lines[0][0] > START or beyond > 0
+            failed |= longest > SILENCE or max(lines[0][0], ending) > START or beyond > 0
     finally:
         server.kill()
         server.communicate()

@@ -14,7 +14,7 @@ from .retries import no_room, not_read
 
 Outcome = Completion | ModelError | BudgetSpent
 
-ASKERS: Mapping[Purpose, str] = {
+ASKERS: Mapping[str, str] = {
     "judge": "the judge",
     "optimizer": "the optimizer",
     "loss": "the loss writer",

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from .model import Completion, Request
 
-_UNKNOWN = 512
-"""Tokens that are asked for at most before the speed is known."""
+_USUAL = 512
+"""Tokens that are asked for whatever the speed, until a try was late: short replies mostly wait, and say little."""
 _SHORTEST = 32
 """Tokens of a reply from which on its time is mostly that of writing."""
 _SHARE = 0.8
@@ -27,14 +27,12 @@ class Speed:
         self.seconds = seconds
         self.per_second: float | None = None
         """Tokens, in one reply; None before the first of some length."""
-        self._unknown = _UNKNOWN
+        self._least = _USUAL
 
     @property
     def room(self) -> int:
         """The most tokens that are asked for."""
-        if self.per_second is None:
-            return self._unknown
-        return max(_SHORTEST, int(_SHARE * self.seconds * self.per_second))
+        return max(self._least, int(_SHARE * self.seconds * (self.per_second or 0.0)))
 
     def learn(self, reply: Completion, seconds: float) -> None:
         """Hear how long a reply took."""
@@ -46,7 +44,7 @@ class Speed:
 
     def late(self) -> None:
         """Hear that a try found no answer within the time limit."""
-        self._unknown = max(_SHORTEST, self._unknown // 4)
+        self._least = max(_SHORTEST, self._least // 4)
         if self.per_second is not None:
             self.per_second /= 2
 

@@ -338,9 +338,10 @@ def _words(value: Any, depth: int = 0) -> str:  # Any: JSON
         return value.strip()
     if isinstance(value, list):
         return "; ".join(filter(None, (_words(part, depth + 1) for part in value[:3]))) if depth < _DEEPEST else ""
-    for name in _SAYING if isinstance(value, dict) and depth < _DEEPEST else ():
-        if words := _words(value.get(name), depth + 1):
-            loc = value.get("loc")  # of FastAPI: where in the request
+    fields = value if isinstance(value, dict) and depth < _DEEPEST else {}
+    for name in _SAYING if fields else ():
+        if words := _words(fields.get(name), depth + 1):
+            loc = fields.get("loc")  # of FastAPI: where in the request
             return f"{loc[-1]}: {words}" if isinstance(loc, list) and loc else words
     return ""
 
@@ -379,8 +380,9 @@ def _parameter(name: str) -> str:
 def _disguised_status(body: Any) -> int:  # Any: JSON
     """Return the status that an error in a 200 names, else that of a gateway whose server failed."""
     for part in (body.get("error"), body) if isinstance(body, dict) else ():
-        for name in ("code", "status", "status_code") if isinstance(part, dict) else ():
-            code = str(part.get(name))
+        fields = part if isinstance(part, dict) else {}
+        for name in ("code", "status", "status_code"):
+            code = str(fields.get(name))
             if code.isascii() and code.isdigit() and 400 <= int(code[:9]) < 600:
                 return int(code)
     return 502
