@@ -9,10 +9,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from statistics import fmean
 
 import orjson
+import yaml
 
 from ..errors import DataError
 from ..reply_reading import turned
@@ -27,6 +29,8 @@ from .rows_in_memory import RowSource
 _INTEGER = re.compile(r"-?(0|[1-9]\d{0,17})", re.ASCII)
 _PADDED = re.compile(r"[+-]?0\d")
 _MOST_COLUMNS_FILLED = 1000
+_MISSPELT = 0.85
+"""Likeness from which another name is taken for a slip, rather than for another column."""
 LOOKED_AT = 10_000
 """Rows at the beginning of a file that show what a column holds."""
 
@@ -326,12 +330,20 @@ def refuse_missing(path: RowSource, needed: Mapping[str, str], seen: set[str]) -
     raise DataError(message, hint=f"name the column with {' '.join(options)}")
 
 
+@cache
+def _usual_names() -> list[list[str]]:
+    return yaml.safe_load((Path(__file__).parent / "column_names.yaml").read_text("utf-8"))
+
+
 def near_names(wanted: str, names: Sequence[str]) -> list[str]:
-    """Return the names that look like the wanted one, best first; a dotted name counts by its last part too."""
+    """Return the names that look like the wanted one, or mean the same, best first; of a dotted name the last part."""
     folded = wanted.casefold()
     spellings = {name: (name.casefold(), name.rsplit(".", 1)[-1].casefold()) for name in names}
     near = [name for name in names if spellings[name][1] == folded]
-    for spelling in difflib.get_close_matches(folded, set().union(*spellings.values()), n=3):
+    every = set[str]().union(*spellings.values())
+    usual = next((line for line in _usual_names() if line[0] == folded), [])
+    misspelt = difflib.get_close_matches(folded, every, n=3, cutoff=_MISSPELT)
+    for spelling in [*misspelt, *usual, *difflib.get_close_matches(folded, every, n=3)]:
         near += [name for name in names if spelling in spellings[name]]
     return list(dict.fromkeys(near))[:3]
 

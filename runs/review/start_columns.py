@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...judges import DataError
-from ...judges.files import Problems, read_records
+from ...judges.files import Problems, near_names, read_records
 from .app_state import AppState
 from .start_form import OF_INPUT, StartForm
 
@@ -28,6 +29,13 @@ class ColumnChoice:
     chosen: str
     missing: bool
     """Whether it has to be said, because no column has the usual name."""
+    guessed: bool = False
+    """Whether the column was chosen by its name alone, and nobody has agreed yet."""
+
+    def guess(self, wanted: str, names: Sequence[str]) -> ColumnChoice:
+        """Return it with the column that is likely meant, where one has to be said."""
+        near = near_names(wanted, names) if self.missing and not self.chosen else []
+        return replace(self, chosen=near[0], missing=False, guessed=True) if near else self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +49,11 @@ class ColumnChoices:
     def missing(self) -> tuple[str, ...]:
         """What still has to be said."""
         return tuple(part.words for part in self.parts if part.missing)
+
+    @property
+    def guesses(self) -> tuple[str, ...]:
+        """What was guessed."""
+        return tuple(f"{part.words} from {part.chosen}" for part in self.parts if part.guessed)
 
     @property
     def said(self) -> bool:
@@ -76,7 +89,7 @@ def column_choices(state: AppState, form: StartForm) -> ColumnChoices:
             usual=f"the column {name}",
             chosen=columns.get(name, ""),
             missing=columns.get(name, name) not in names,
-        )
+        ).guess(name, names)
         for name in inputs
     ]
     parts += [
@@ -86,7 +99,7 @@ def column_choices(state: AppState, form: StartForm) -> ColumnChoices:
             usual="the column label",
             chosen=label,
             missing=(label or "label") not in names,
-        ),
+        ).guess("label", names),
         ColumnChoice(
             field="group",
             words="What belongs together",

@@ -331,6 +331,9 @@ def test_near_names_know_dotted_columns() -> None:
     """The last part of a dotted name counts by itself, and an exact hit comes first."""
     assert near_names("source", ["sauces", "inputs.source", "label"])[0] == "inputs.source"
     assert near_names("zzz", ["a", "b"]) == []
+    columns = ["question", "context", "answer", "correct"]
+    for wanted, usual in (("source", "context"), ("statement", "answer"), ("query", "question"), ("label", "correct")):
+        assert near_names(wanted, columns)[0] == usual
 
 
 def test_numbers_become_input_text_and_lists_become_json(tmp_path: Path) -> None:

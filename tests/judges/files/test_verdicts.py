@@ -9,7 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgewright.judges import BINARY, PROBABILITY, DataError, InputError, JudgedDataset, OutputScale, Unscored, Verdict
-from judgewright.judges.files import VerdictColumns, infer_scale, load_judges, load_verdicts, parse_grade_map
+from judgewright.judges.files import (
+    VerdictColumns,
+    infer_scale,
+    load_judges,
+    load_verdicts,
+    parse_grade_map,
+    stream_verdicts,
+)
 
 VERDICTS = Path(__file__).resolve().parents[3] / "../shared/data/verdicts"
 needs_verdicts = pytest.mark.skipif(not VERDICTS.exists(), reason="the shared data are not beside the checkout")
@@ -522,6 +529,17 @@ def test_values_far_from_any_grade_are_refused(tmp_path: Path, cells: str) -> No
     path.write_text(f"label,score\n{cells}\n", encoding="utf-8")
     with pytest.raises(InputError, match="are no grades"):
         load_verdicts(path)
+
+
+def test_a_few_scores_that_are_no_grades_are_unscored(tmp_path: Path) -> None:
+    """A judge that once answers 9.2e+124 has made one mistake of form; as a stream it is the same."""
+    rows = [{"id": n, "label": n % 2, "score": 9.2e124 if n == 3 else n % 2} for n in range(30)]
+    judged = load(tmp_path, rows)
+    assert judged.unscored == {"parse": 1}
+    assert said(judged, "scores that are no grades, left unscored: 1 (such as 9.2e+124)")
+    streamed = stream_verdicts(tmp_path / "verdicts.jsonl", VerdictColumns())
+    assert streamed.dataset.notes == judged.dataset.notes
+    assert streamed.reasons == {"parse": 1}
 
 
 def test_a_header_of_many_columns_is_read_in_linear_time(tmp_path: Path) -> None:

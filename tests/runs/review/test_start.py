@@ -402,14 +402,16 @@ def test_how_the_model_reads_it_stands_on_the_page_and_its_price_on_the_button(
 
 def test_columns_with_other_names_are_chosen_beside_the_judge(desk: TestClient, rows: bytes) -> None:
     """What is missing is said, each part has a field, and check, plan and command read the columns that were chosen."""
-    names = {"source": "context", "statement": "answer", "label": "human", "group_id": ATTACK}
-    lines = [{names.get(k, k): v for k, v in json.loads(line).items()} for line in rows.splitlines()]
+    names = {"source": "material", "statement": "wording", "label": "mark9", "group_id": ATTACK}
+    lines = [
+        {names.get(k, k): v for k, v in json.loads(line).items() if "_words" not in k} for line in rows.splitlines()
+    ]
     send(desk, "rows.jsonl", "".join(json.dumps(line) + "\n" for line in lines).encode())
     shown = desk.get("/start", params=form()).text
     missing = "the judge&#39;s source, the judge&#39;s statement, people&#39;s labels"
     assert f"No column has the usual name for: {missing}." in shown
     assert ATTACK not in shown
-    said = {"column-source": "context", "column-statement": "answer", "label": "human", "group": ATTACK}
+    said = {"column-source": "material", "column-statement": "wording", "label": "mark9", "group": ATTACK}
     checked = plan(desk, form(**said), "/start/check").text
     assert "No column has the usual name" not in checked
     assert "45 by &lt;script&gt;" in checked
@@ -419,9 +421,25 @@ def test_columns_with_other_names_are_chosen_beside_the_judge(desk: TestClient, 
     # Another judge has other inputs; the answer while one types says so.
     other = desk.post("/start/reading", data=form(**said, judge="answer_correctness"), headers=HEADERS).text
     assert 'name="column-gold_answer"' in other
-    wrong = plan(desk, form(**{**said, "label": "context"}), "/start/check").text
+    wrong = plan(desk, form(**{**said, "label": "material"}), "/start/check").text
     assert 'role="alert"' in wrong
     assert 'name="column-source"' in wrong
+
+
+def test_columns_are_guessed_by_what_they_are_usually_called(desk: TestClient, rows: bytes) -> None:
+    """They are chosen beforehand and said to be guessed; sent as they are, the plan reads them."""
+    names = {"source": "context", "statement": "answer", "label": "correct"}
+    lines = [{names.get(k, k): v for k, v in json.loads(line).items()} for line in rows.splitlines()]
+    send(desk, "rows.jsonl", "".join(json.dumps(line) + "\n" for line in lines).encode())
+    shown = desk.get("/start", params=form()).text
+    assert "Guessed: the judge&#39;s source from context, the judge&#39;s statement from answer, " in shown
+    assert "people&#39;s labels from correct. Correct it where it is wrong." in shown
+    assert 'name="label_map"' in shown
+    for column in names.values():
+        assert f'<option value="{column}" selected>' in shown
+    sent = {"column-source": "context", "column-statement": "answer", "label": "correct"}
+    planned = plan(desk, form(**sent))
+    assert (planned.status_code, "Start the run" in planned.text) == (200, True)
 
 
 @pytest.mark.parametrize(
