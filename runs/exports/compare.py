@@ -11,7 +11,7 @@ import orjson
 from ...judges import JudgePrompt, JudgeSettings, Row, Verdict, judge_request, read_reply
 from ...judges.models.wire import read_completion
 from .manifest import Export
-from .reply_forms import FormOfReply
+from .reply_forms import CUT, FormOfReply
 from .target import SAME_LIMIT, ExportContext, ScoreMap
 from .template_parts import fill, template_messages
 
@@ -75,6 +75,41 @@ def compare_outcomes(
         elif problem := _difference(our_outcome(context, form), outcome, score_map, context.prompt):
             problems.append(f"a reply ({form.name}): {problem}")
     return problems
+
+
+def many_rows(forms: Sequence[FormOfReply], *, first: int) -> list[int]:
+    """Return the cases that a tool's own run over many rows gets: the highest grade, a reply without one, the lowest.
+
+    Args:
+        forms: The replies.
+        first: The case of the first of them.
+    """
+    names = [form.name for form in forms]
+    highest = max(number for number, name in enumerate(names) if name.startswith("grade "))
+    return [first + highest, first + names.index(CUT), first]
+
+
+def compare_average(export: Export, forms: Sequence[FormOfReply], told: Mapping[str, Any]) -> list[str]:  # Any: JSON
+    """Say where a tool's average over `many_rows` is not what the manifest says of a row without a verdict.
+
+    Args:
+        export: The export.
+        forms: The replies.
+        told: `by`, what of the tool averaged, and `mean`; None where it gave none.
+    """
+    score_map, context, total = ScoreMap(**export.body["scores"]), export.context, 0.0
+    highest, _, lowest = many_rows(forms, first=0)
+    for number in (highest, lowest):
+        grade = our_outcome(context, forms[number]).score
+        assert grade is not None
+        total += score_map.tool_score(grade, context.prompt.scale)
+    counted = export.body.get("unscored_rows") == "counted as 0"
+    expected, mean = total / (3 if counted else 2), told["mean"]
+    if mean is not None and abs(mean - expected) <= TOLERANCE:
+        return []
+    said = "gives no average" if mean is None else f"averages {mean:g}"
+    declared = "counted as 0" if counted else "left out"
+    return [f"{told['by']} {said} where one of three rows has no verdict, not {expected:g}: declared as {declared}"]
 
 
 def _difference(ours: Outcome, theirs: Outcome, score_map: ScoreMap, judge: JudgePrompt) -> str:

@@ -56,7 +56,10 @@ def row_of(test_case):
 
 
 class Judge(BaseMetric):
-    """The judge as a DeepEval metric: a score from 0 to 1 against a threshold; a reply without a grade is an error."""
+    """The judge as a DeepEval metric: a score from 0 to 1 against a threshold.
+
+    A reply without a grade leaves `score` None and says why in `error`; such a row does not pass.
+    """
 
     def __init__(self, model, client=None, base_url=None, threshold=(THRESHOLD - LOW) / (HIGH - LOW), parameters=None):
         """Take a model at any endpoint that speaks the OpenAI protocol.
@@ -80,7 +83,11 @@ class Judge(BaseMetric):
         completion = client.chat.completions.create(
             model=self.model, messages=messages(row_of(test_case)), **settings(**(self.parameters or {}))
         )
-        grade, self.reason = read_completion(completion)
+        try:
+            grade, self.reason = read_completion(completion)
+        except Unreadable as problem:  # raised, it would end DeepEval's evaluate() for all other rows
+            self.error, self.success = str(problem), False
+            return None
         self.score = (grade - LOW) / (HIGH - LOW)
         self.success = self.is_successful()
         return self.score
@@ -114,7 +121,10 @@ def write(context: ExportContext) -> ExportedFiles:
     return ExportedFiles(
         files={f"{name}.py": module},
         own_fences=True,
-        differences=module_differences(context),
+        differences=(
+            "A row without a verdict has no score and an error, and counts as not passed in DeepEval's rate of passes.",
+            *module_differences(context),
+        ),
         scores=ScoreMap.of_shares(
             context,
             "Scores run from 0 at the lowest grade to 1 at the highest, and so does the threshold.",

@@ -184,8 +184,11 @@ def write(context: ExportContext) -> ExportedFiles:
         differences=(
             f"{STATE} and JudgeSignature can be used with DSPy's own adapters too; they write headers and an answer "
             "format of their own around the judge's system message, which is then another judge.",
+            "`dspy.Evaluate` counts a row without a verdict as `failure_score`, 0.0 unless you give another, which is "
+            "no grade: leave such rows out of its average.",
             *module_differences(context),
         ),
+        unscored="counted as 0",
         scores=ScoreMap.of_grades(
             context,
             f"`grade_of(prediction)` is the grade; the prediction's {score!r} is {_kind(prompt.scale)[2]}.",

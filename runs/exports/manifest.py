@@ -69,6 +69,7 @@ def build_manifest(context: ExportContext, target: Target, exported: ExportedFil
         "leaves_out": list(exported.leaves_out),
         "also_sends": list(exported.also_sends),
         "unread": list(exported.unread),
+        "unscored_rows": exported.unscored,
         "scores": None if exported.scores is None else asdict(exported.scores),
         "own_fences": exported.own_fences,
         "declared_differences": differences,

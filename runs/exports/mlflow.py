@@ -16,7 +16,7 @@ from .template_syntaxes import chat_messages, double_brace, jinja
 
 REGISTRY = "prompt.json"
 _MODULE = Template('''\
-"""The judge $title for MLflow 3.17.
+"""The judge $title for MLflow 3.
 
 $origin.
 $decision.
@@ -29,7 +29,7 @@ from pathlib import Path
 import mlflow
 from mlflow.entities import AssessmentSource, Feedback
 from mlflow.genai.scorers import scorer
-from mlflow.metrics.genai import model_utils
+from openai import OpenAI
 
 $user_text
 
@@ -49,28 +49,25 @@ def row_of(inputs, outputs, expectations):
     return {name: row[name] for name in INPUTS}
 
 
-def make_scorer(model, *, base_url=None, parameters=None):
+def make_scorer(model, *, base_url=None, client=None, parameters=None):
     """Return the judge as a scorer for `mlflow.genai.evaluate`.
 
     Args:
-        model: As MLflow names it, such as openai:/your-model; its key is in the environment.
-        base_url: The whole address of the chat endpoint, https://host/v1/chat/completions; the provider's unless given.
+        model: Its name at an endpoint that speaks OpenAI's protocol, or as MLflow writes it, openai:/your-model.
+        base_url: The endpoint's address, such as https://host/v1; the client's own unless given.
+        client: An OpenAI client; made from base_url and OPENAI_API_KEY unless given.
         parameters: What the request says otherwise than REQUEST; None leaves a part of it out.
     """
-    provider, _, name = model.partition(":/")
+    name = model.removeprefix("openai:/")
+    if ":/" in name:
+        raise ValueError(f"{model}: name an endpoint of this provider that speaks OpenAI's protocol, with base_url")
+    asking = client or OpenAI(base_url=base_url)
 
     @scorer(name=NAME$pass_if)
     def judge(inputs=None, outputs=None, expectations=None):
-        # What MLflow's own judges do in the end; they wrap the prompt in words of theirs and lose how a reply ended.
-        at = model_utils._get_provider_instance(provider, name, base_url=base_url)
+        # MLflow's own judges wrap the prompt in words of theirs and lose how a reply ended.
         asked = {"messages": messages(row_of(inputs, outputs, expectations)), **settings(**(parameters or {}))}
-        response = model_utils._send_request(
-            endpoint=base_url or at.get_endpoint_url("llm/v1/chat"),
-            headers=at.headers,
-            payload=at.adapter_class.chat_to_model(asked, at.config),
-        )
-        told = response if "choices" in response else at.adapter_class.model_to_chat(response, at.config)
-        grade, reason = read_completion(told)
+        grade, reason = read_completion(asking.chat.completions.create(model=name, **asked))
         return Feedback(
             name=NAME,
             value=value_of(grade),
@@ -246,9 +243,9 @@ def _registry_messages(prompt: JudgePrompt) -> tuple[list[dict[str, str]], str]:
 _PUSH = "from STEM_mlflow import push\nprint(push('.', uri))"
 TARGET = Target(
     name="mlflow",
-    tool="MLflow 3.17",
+    tool="MLflow 3",
     write=write,
     check="mlflow.py",
-    requires=("mlflow>=3.16,<3.18",),
+    requires=("mlflow>=3.16,<3.18", "openai>=2.20,<4"),
     push=_PUSH,
 )

@@ -23,7 +23,8 @@ _DIFFERENCES = (
     "promptfoo changes a test's variables before the judge sees them: text that starts with `file://` is replaced by "
     "that file, and `{{name}}` in it by the variable of that name.",
     "promptfoo reads an output under test that is JSON and writes it anew; give it as a variable to keep it as it is.",
-    "A reply without a verdict fails the test with an error, and promptfoo counts it with the score 0 in its averages.",
+    "A row without a verdict fails its test with the score 0, which promptfoo's averages count; its summary has it "
+    "among the failures and says `0 errors`. The test's own reason says that there is no verdict.",
 )
 
 _CONFIG = Template("""\
@@ -65,6 +66,7 @@ def write(context: ExportContext) -> ExportedFiles:
         },
         differences=differences,
         scores=scores,
+        unscored="counted as 0",
         usage=(
             "# in promptfooconfig.yaml: your prompts, providers and tests, and the model that judges\n"
             "npx promptfoo@0.123 validate -c promptfooconfig.yaml\n"

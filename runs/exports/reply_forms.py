@@ -16,6 +16,7 @@ MAX_GRADES = 11
 """Of a long scale, the five lowest and the six highest grades are tried."""
 WHY = "The text says so."
 NO_REASON = "no reason for its end"
+CUT = "cut by its limit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +122,7 @@ def _ended(good: str) -> Iterator[FormOfReply]:
     yield FormOfReply(name=NO_REASON, content=good, finish_reason=None)
     yield FormOfReply(name="ended by eos", content=good, finish_reason="eos")
     yield FormOfReply(name="whole, but ended by its limit", content=good, finish_reason="length")
-    yield FormOfReply(name="cut by its limit", content=good[: len(good) // 2], finish_reason="length")
+    yield FormOfReply(name=CUT, content=good[: len(good) // 2], finish_reason="length")
     yield FormOfReply(name="ended by a filter", content=good, finish_reason="content_filter")
     yield FormOfReply(name="nothing, by a filter", content=None, finish_reason="content_filter")
     yield FormOfReply(name="a refusal in its own field", content=None, refusal="I cannot help with that.")

@@ -173,6 +173,8 @@ class ExportedFiles:
     """Of `ALSO_SENT`; the sentences are added on writing."""
     unread: tuple[str, ...] = ()
     """Names of forms of reply that we read and the tool leaves unscored, which the differences say too."""
+    unscored: Literal["left out", "counted as 0"] = "left out"
+    """What the tool's own average over many rows makes of a row without a verdict; the differences say it too."""
     usage: str
     """The few lines of code that use it."""
 

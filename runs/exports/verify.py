@@ -22,7 +22,7 @@ from typing import Any
 import orjson
 
 from ...judges import InputError, JudgePrompt
-from .compare import Outcome, compare_messages, compare_outcomes, compare_settings
+from .compare import Outcome, compare_average, compare_messages, compare_outcomes, compare_settings, many_rows
 from .loopback import Loopback, run_loopback
 from .manifest import MANIFEST_NAME, Export, changed_files, read_export
 from .readme import README_NAME
@@ -161,7 +161,7 @@ def _check(
     described = {"name": judge.name, "inputs": list(judge.inputs), "scale": scale}
     with run_loopback([form.body() for form in [*([forms[0]] * len(inputs)), *forms]]) as loopback:
         cases = {"target": target.name, "judge": described, "rows": inputs, "replies": len(forms)}
-        cases |= {"url": loopback.url, "model": MODEL}
+        cases |= {"url": loopback.url, "model": MODEL, "many": many_rows(forms, first=len(inputs))}
         answer = _run_check(target, export.folder, scratch, cases, interpreter)
         if "tool" not in answer:
             return _verification(export, target.tool, answer["problems"])
@@ -214,6 +214,8 @@ def _compare(
             of_rows.append(f"{names[number]}: {problem}")
     of_settings = [f"the request, {count} times: {problem}" for problem, count in settings.items()]
     read = compare_outcomes(export, forms, outcomes, per_row=len(inputs))
+    if averaged := answer.get("many"):
+        read += compare_average(export, forms, averaged)
     return [*of_settings, *_counted(of_rows), *read], True
 
 

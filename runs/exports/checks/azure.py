@@ -46,9 +46,14 @@ def evaluate_cases(module, cases):
     path = Path("rows.jsonl").absolute()
     lines = [json.dumps({**row, "at_case": number}) for number, (_, row) in enumerate(numbered)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    rows = evaluate(data=str(path), evaluators={"judge": made.judge})["rows"]
-    said = [{key.removeprefix(PREFIX): value for key, value in row.items()} for row in rows]
-    return [outcome(one, cases["judge"]) for one in said]
+    result = evaluate(data=str(path), evaluators={"judge": made.judge})
+    said = [{key.removeprefix(PREFIX): value for key, value in row.items()} for row in result["rows"]]
+    outcomes = [outcome(one, cases["judge"]) for one in said]
+    scores = [one["score"] for one in outcomes if one["score"] is not None]
+    mean = result["metrics"].get(f"judge.{cases['judge']['name']}")
+    if mean is not None and abs(mean - sum(scores) / len(scores)) > 1e-9:
+        raise SystemExit(f"evaluate() averages {mean}, not {sum(scores) / len(scores)} over the rows with a score")
+    return outcomes
 
 
 def main():

@@ -5,7 +5,7 @@ import logging
 import os
 from importlib.metadata import version
 
-from script_shared import ask_cases, load_module, read_cases, write_answer
+from script_shared import ask_cases, averaged, load_module, many_cases, read_cases, write_answer
 
 os.environ["OPENAI_API_KEY"] = "none"
 
@@ -47,8 +47,29 @@ def main():
         (score,) = result.scores.values()
         return score, kept["score"].metadata.get("positive")
 
+    def evaluate():
+        """Return Braintrust's average over rows that are each asked about at an endpoint of their own."""
+        many = many_cases(cases)
+
+        def at_case(input, output):
+            url, row = many[input]
+            client_at = braintrust.wrap_openai(client.with_options(base_url=url))
+            return module.Judge(cases["model"], client=client_at)(output=output, input=row)
+
+        evaluated = asyncio.run(
+            braintrust.EvalAsync(
+                "judgewright",
+                data=[{"input": number} for number in range(len(many))],
+                task=lambda row: "",
+                scores=[at_case],
+                no_send_logs=True,
+            )
+        )
+        (summary,) = evaluated.summary.scores.values()
+        return summary.score
+
     tool = f"braintrust {version('braintrust')}, autoevals {version('autoevals')}"
-    write_answer(tool, outcomes=ask_cases(cases, ask))
+    write_answer(tool, outcomes=ask_cases(cases, ask), many=None if chooses else averaged("Eval()", evaluate))
 
 
 main()

@@ -6,7 +6,7 @@ import logging
 import os
 from pathlib import Path
 
-from script_shared import ask_cases, load_module, read_cases, write_answer
+from script_shared import ask_cases, averaged, load_module, many_cases, read_cases, write_answer
 
 os.environ["DSPY_CACHEDIR"] = str(Path.cwd() / "cache")
 
@@ -34,14 +34,33 @@ def main():
     logging.disable(logging.CRITICAL)
     module = load_module(folder, "*_dspy.py")
 
-    def ask(url, row):
+    def judge_at(url):
         model = dspy.LM(f"openai/{cases['model']}", api_base=url, api_key="none", cache=False, num_retries=0)
-        prediction = module.load(folder, model)(**row)
+        return module.load(folder, model)
+
+    def ask(url, row):
+        prediction = judge_at(url)(**row)
         return module.grade_of(prediction), module.positive(prediction)
+
+    def evaluate():
+        """Return the average of `dspy.Evaluate` over rows that are each asked about at an endpoint of their own."""
+        many = many_cases(cases)
+        rows = [dspy.Example(at_case=url, **row).with_inputs("at_case", *row) for url, row in many]
+        run = dspy.Evaluate(
+            devset=rows,
+            metric=lambda row, prediction, trace=None: module.grade_of(prediction),
+            num_threads=1,
+            display_progress=False,
+            display_table=False,
+        )
+        result = run(lambda at_case, **row: judge_at(at_case)(**row))
+        return sum(score for _, _, score in result.results) / len(rows)
 
     judge = module.load(folder)
     notes = [check_state(module, judge, folder / "state.json", cases["judge"]["inputs"], cases["rows"][0])]
-    write_answer(f"dspy {dspy.__version__}", notes, outcomes=ask_cases(cases, ask))
+    write_answer(
+        f"dspy {dspy.__version__}", notes, outcomes=ask_cases(cases, ask), many=averaged("dspy.Evaluate", evaluate)
+    )
 
 
 main()

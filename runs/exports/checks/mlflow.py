@@ -6,7 +6,7 @@ import os
 import re
 import tempfile
 
-from script_shared import ask_cases, fixed_fences, load_module, read_cases, write_answer
+from script_shared import ask_cases, averaged, fixed_fences, load_module, many_cases, read_cases, write_answer
 
 os.environ |= {"OPENAI_API_KEY": "none", "MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_LOGGING_LEVEL": "ERROR"}
 
@@ -47,15 +47,34 @@ def main():
     logging.disable(logging.CRITICAL)
     module = load_module(folder, "*_mlflow.py")
 
+    def judge_at(url):
+        return module.make_scorer(f"openai:/{cases['model']}", base_url=url)
+
     def ask(url, row):
-        judge = module.make_scorer(f"openai:/{cases['model']}", base_url=f"{url}/chat/completions")
-        value = call(judge, row).value
+        value = call(judge_at(url), row).value
         if isinstance(value, str):
             return module.LABELS.index(value), None
         return float(value), module.positive(value)
 
+    def evaluate():
+        """Return the average of `mlflow.genai.evaluate` over rows with an endpoint for each."""
+        many = many_cases(cases)
+
+        @mlflow.genai.scorers.scorer(name="at_case")
+        def at_case(inputs):
+            url, row = many[inputs["case"]]
+            return call(judge_at(url), row)
+
+        mlflow.set_tracking_uri(f"sqlite:///{os.getcwd()}/evaluated.db")
+        data = [{"inputs": {"case": number}, "outputs": "-"} for number in range(len(many))]
+        metrics = mlflow.genai.evaluate(data=data, scorers=[at_case]).metrics
+        (mean,) = (value for name, value in metrics.items() if name.endswith("/mean"))
+        return float(mean)
+
     notes = [check_registry(module, folder, cases["rows"])]
-    write_answer(f"mlflow {mlflow.__version__}", notes, outcomes=ask_cases(cases, ask))
+    labelled = cases["judge"]["scale"]["kind"] == "choice"
+    many = None if labelled else averaged("mlflow.genai.evaluate", evaluate)
+    write_answer(f"mlflow {mlflow.__version__}", notes, outcomes=ask_cases(cases, ask), many=many)
 
 
 main()

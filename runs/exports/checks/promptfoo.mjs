@@ -14,7 +14,7 @@ process.on('uncaughtException', (problem) => {
 });
 
 const [folder, cases, answer] = process.argv.slice(2);
-const { judge, rows, replies, url, model } = JSON.parse(readFileSync(cases, 'utf8'));
+const { judge, rows, replies, url, model, many } = JSON.parse(readFileSync(cases, 'utf8'));
 
 // promptfoo lies beside this node, or where NODE_PATH says
 const require = createRequire(process.execPath);
@@ -58,11 +58,17 @@ if (!existsSync(at('out.json'))) {
 }
 
 const outcomes = cased.map(() => ({ score: null, said: 'promptfoo gave no result' }));
-for (const { vars, gradingResult, error } of JSON.parse(readFileSync(at('out.json'), 'utf8')).results.results) {
+const own = cased.map(() => 0); // what promptfoo averages
+const { results } = JSON.parse(readFileSync(at('out.json'), 'utf8'));
+for (const { vars, gradingResult, error, score } of results.results) {
+  own[vars.judgewright_case] = score;
   const [result] = gradingResult?.componentResults ?? [];
   const failed = !result || result.metadata?.graderError;
   outcomes[vars.judgewright_case] = failed
     ? { score: null, said: String(result?.reason ?? error ?? 'no score').slice(0, 300) }
     : { score: result.score, positive: result.pass };
 }
-writeFileSync(answer, JSON.stringify({ tool: `promptfoo ${version}, node ${process.versions.node}`, notes: [], outcomes }));
+const mean = many.reduce((sum, number) => sum + own[number], 0) / many.length;
+const problems = results.stats.errors ? [`promptfoo tells of ${results.stats.errors} errors, and the manifest of none`] : [];
+const tool = `promptfoo ${version}, node ${process.versions.node}`;
+writeFileSync(answer, JSON.stringify({ tool, notes: [], problems, outcomes, many: { by: "promptfoo's eval", mean } }));

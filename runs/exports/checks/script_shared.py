@@ -31,6 +31,25 @@ def numbered_cases(cases):
     return [(f"{cases['url']}/case/{number}/v1", row) for number, row in enumerate(rows)]
 
 
+def many_cases(cases):
+    """Return the cases of one run of the tool's own over many rows, one of which has no verdict."""
+    numbered = numbered_cases(cases)
+    return [numbered[case] for case in cases["many"]]
+
+
+def averaged(by, run):
+    """Return what a run of the tool's own averages over many rows, for `many` of an answer.
+
+    Args:
+        by: What of the tool runs it.
+        run: Returns the average; whatever it raises, there is none.
+    """
+    try:
+        return {"by": by, "mean": run()}
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # each tool has errors of its own
+        return {"by": f"{by} ({type(error).__name__}: {error})"[:300], "mean": None}
+
+
 def ask_cases(cases, ask):
     """Return the outcome of every case; whatever a tool raises, its row is unscored.
 
