@@ -156,9 +156,10 @@ class JudgePrompt:
         heads: list[str] = []
         for name, before in zip(parts[1::2], parts[::2], strict=False):
             line = before.rstrip().rpartition("\n")[2].strip()
-            words = line.strip("#*[]<>:： ").lower()
-            if 3 <= len(line) <= 60 and line[-1] in ":：>]*" and words not in self._verdict_words:
-                heads.append(line)
+            words = line.strip("#*[]<>:： ")
+            headed = line.startswith("#") or line.endswith((":", "：", ">", "]", "*"))
+            if headed and 2 <= len(words) <= 60 and words.lower() not in self._verdict_words:
+                heads.append(words)
             heads.append(f"<{name}-")
         return list(dict.fromkeys(heads))
 

@@ -43,7 +43,10 @@ vLLM, TGI, llama.cpp, Gemini, Mistral, Cohere, Anthropic, Bedrock and the gatewa
 _ENUM = re.compile(r"^(?:.*[.:]|(?:finish|stop)_?reason_(?=.))", re.IGNORECASE)
 """What stands before the name of an enumeration's member: `FinishReason.STOP`, `FINISH_REASON_STOP`."""
 
-_THOUGHTS = r"(?:[a-z]{1,12}:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|scratch_?pad|analysis|monologue)"
+_THOUGHTS = (
+    r"(?:[a-z]{1,12}[:_-]){0,2}"
+    r"(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|scratch_?pad|analysis|monologue|cot)(?:[_-][a-z]{1,12})? ?"
+)
 _OPENS_THOUGHT = (
     rf"<\|channel\|?>(?:analysis|commentary|thought)(?:<\|message\|>)?|[<◁\[]{_THOUGHTS}[>▷\]]"
     rf"|<\|(?:(?:start|begin)_(?:of_)?)?{_THOUGHTS}\|>"
@@ -65,7 +68,7 @@ _OPENING = re.compile(
     rf"\s*(?:(?P<thought>{_OPENS_THOUGHT})|(?:{_ENDS_TURN})(?:assistant|model|user|human|system)?)", re.IGNORECASE
 )
 _TURN = re.compile(rf"(?P<struck><s>[^<\n]{{1,200}}</s>)|{_ENDS_TURN}", re.IGNORECASE)
-_ASKER = r"(?:human|user|customer|instructions?|input|prompt|system)"
+_ASKER = r"(?:human|q|question|user|customer|instructions?|input|prompt|system)"
 _ANSWERER = r"(?:assistant|model|ai|response|output)"
 SCORE_WORDS = (
     *("score", "grade", "rating", "verdict", "label", "answer"),
@@ -342,9 +345,10 @@ def _names_score(text: str, form: ReplyForm) -> bool:
 
 def _heads_pattern(form: ReplyForm) -> re.Pattern[str]:
     """Return the pattern of a line that opens another turn: a head of the prompt, or who speaks."""
-    own = "".join(rf"{_with_any_blanks(head)}|" for head in form.get("heads", ()))
     ends = r"[ \t*\r\]>]{0,4}(?:[:：]|(?=\n|\Z))"
-    heads = rf"{own}{_ASKER}{ends}|(?P<answerer>{_ANSWERER}{ends})"
+    heads = rf"{_ASKER}{ends}|(?P<answerer>{_ANSWERER}{ends})"
+    for head in form.get("heads", ()):
+        heads += rf"|{_with_any_blanks(head)}" + ("" if head.startswith("<") else ends)
     return re.compile(rf"(?<=[\n}}])[ \t#*>\[<-]{{0,8}}(?:{heads})", re.IGNORECASE)
 
 
@@ -422,7 +426,7 @@ def _as_json(bare: str | None, texts: Sequence[str]) -> str | None:
             texts[0],
         )
         return f'"{escaped}"'
-    word = (bare or "").rstrip(" \t\r")
+    word = (bare or "").rstrip(" \t\r").removeprefix("+")
     if not re.search(r"[^\W_]", word):
         return None
     if _JSON_NUMBER.fullmatch(word):
@@ -598,10 +602,7 @@ def _marked(form: ReplyForm, value: str, text: str, loose: bool) -> str | None:
     before, after = (_with_any_blanks(side) for side in (form["before"], form["after"]))
     mark = _last(re.compile(rf"(?<!\w){before}" if form["before"][0].isalnum() else before, re.IGNORECASE), text)
     if mark is None and loose:  # in other brackets, or with the scale in brackets before its colon
-        name = _with_any_blanks(form["before"].strip("[](){}<>*:： "))
-        scale = r"\s*[(\[][^()\[\]\n]{0,40}[)\]]\s*[:：]"
-        other = rf"{name}{scale}" if form["before"][-1] in ":：" else rf"[\[(<{{*]{{1,4}}{name}[\])>}}*]{{1,4}}"
-        mark = _last(re.compile(other, re.IGNORECASE), text)
+        mark = _last(re.compile(_sloppy(form["before"]), re.IGNORECASE), text)
     if mark is None:
         return None
     closed = rf"[{_MARK}.]{{0,40}}?{after}" if after else ""
@@ -610,9 +611,18 @@ def _marked(form: ReplyForm, value: str, text: str, loose: bool) -> str | None:
         return match.group(1)
     line = text[mark.end() :].partition("\n")[0]
     if loose:
-        within = re.split(after, text[mark.end() :], maxsplit=1, flags=re.IGNORECASE)[0] if after else line
+        rest = re.split(_sloppy(form["after"]), text[mark.end() :], maxsplit=1, flags=re.IGNORECASE)
+        within = rest[0] if after else line
         return _one_value(form, within) or ""
     return (_worded(form) and not after and _after_arrow(value, line)) or ""
+
+
+def _sloppy(mark: str) -> str:
+    """Return the pattern of a mark in other brackets, or with the scale in brackets or another sign at its end."""
+    name = _with_any_blanks(mark.strip("[](){}<>*:： "))
+    if mark.endswith((":", "：")):
+        return rf"{name}(?:\s*[(\[][^()\[\]\n]{{0,40}}[)\]])?[ \t*_]{{0,9}}[:：=–—-]"
+    return rf"[\[(<{{*]{{1,4}}{name}[\])>}}*]{{1,4}}"
 
 
 def _at_place(place: str, value: str, lines: Sequence[str], form: ReplyForm) -> str | None:

@@ -31,7 +31,9 @@ const withoutAccents = (text) => [...text].map((letter) => ACCENTS.get(letter) ?
 const SCORE_WORDS = ['score', 'grade', 'rating', 'verdict', 'label', 'answer',
   '\u8bc4\u5206', '\u8bc4\u7ea7', '\u5f97\u5206', '\u5206\u6570', '\u8a55\u4fa1', '\u8a55\u70b9',
   '\u30b9\u30b3\u30a2', '\uc810\uc218', '\ud3c9\uc810'];
-const THOUGHTS = '(?:[a-z]{1,12}:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|scratch_?pad|analysis|monologue)';
+const THOUGHTS =
+  '(?:[a-z]{1,12}[:_\\-]){0,2}(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|scratch_?pad|analysis|monologue|cot)' +
+  '(?:[_\\-][a-z]{1,12})? ?';
 const OPENS_THOUGHT =
   `<\\|channel\\|?>(?:analysis|commentary|thought)(?:<\\|message\\|>)?|[<\u25c1\\[]${THOUGHTS}[>\u25b7\\]]` +
   `|<\\|(?:(?:start|begin)_(?:of_)?)?${THOUGHTS}\\|>`;
@@ -42,7 +44,7 @@ const ENDS_TURN =
   '</?s>|<[|\uff5c][a-z0-9_\u2581 :/\\-]{1,40}[|\uff5c]?>|<[a-z0-9_\u2581]{1,40}[|\uff5c]>' +
   '|\\[\\|/?[a-z0-9_]{2,20}\\|\\]|\\[/?INST\\]|<</?SYS>>|<(?:end|start)_of_[a-z]{2,12}>' +
   '|<(?:[a-z]{1,8}:)?[be]o[stmahd]>|<(?:reserved|unused|extra_id|special)_?[0-9]{1,4}>';
-const ASKER = '(?:human|user|customer|instructions?|input|prompt|system)';
+const ASKER = '(?:human|q|question|user|customer|instructions?|input|prompt|system)';
 const ANSWERER = '(?:assistant|model|ai|response|output)';
 const OBJECT = '\ufffc';
 const ONE = ['yes', 'true', '1', 'positive'];
@@ -242,9 +244,9 @@ const namesScore = (text, form) => form.scores.some((name) => text.toLowerCase()
 /** The pattern of a line that opens another turn: a head of the prompt, or who speaks. */
 function headsPattern(form) {
   if (!heads.has(form)) {
-    const own = (form.heads ?? []).map((head) => `${withAnyBlanks(head)}|`).join('');
     const ends = '[ \\t*\\r\\]>]{0,4}(?:[:\uff1a]|(?=\\n|$))';
-    const named = `${own}${ASKER}${ends}|(?<answerer>${ANSWERER}${ends})`;
+    const own = (form.heads ?? []).map((head) => `|${withAnyBlanks(head)}${head.startsWith('<') ? '' : ends}`);
+    const named = `${ASKER}${ends}|(?<answerer>${ANSWERER}${ends})${own.join('')}`;
     heads.set(form, regex(`(?<=[\\n}])[ \\t#*>\\[<\\-]{0,8}(?:${named})`, 'iug'));
   }
   return heads.get(form);
@@ -323,7 +325,7 @@ function asJson(bare, text) {
       known ? `\\${known}` : quote ? '\\"' : other === "'" ? other : `\\\\${other}`;
     return `"${text.replace(/\\(?:(["\\/bfnrt]|u[0-9a-fA-F]{4})|([^]))|(")/gu, escape)}"`;
   }
-  const word = (bare ?? '').replace(/[ \t\r]+$/, '');
+  const word = (bare ?? '').replace(/[ \t\r]+$/, '').replace(/^\+/, '');
   if (!/[\p{L}\p{N}]/u.test(word)) {
     return null;
   }
@@ -683,7 +685,7 @@ function patternsOf(form) {
       keyed: regex(`^${KEY()}[${MARK}]{0,40}${NAMED}${valuePattern(form)}${UNIT()}${marks()}\\.?${marks()}$`),
       mark: before && regex(apart + before, 'giu'),
       sloppyMark: before && regex(sloppyMark(form.before), 'giu'),
-      after: form.after && regex(after),
+      after: form.after && regex(sloppyMark(form.after)),
       one: regex(`^${KEY()}[${MARK}]{0,40}${NAMED}${valuePattern(form)}${UNIT()}`),
       again: regex(`(?<!${W})${valuePattern(form)}`),
       marked: regex(start + valuePattern(form) + closed),
@@ -704,11 +706,12 @@ function withAnyBlanks(mark) {
   return sign ? `${pattern}[${S}]*${sign}` : pattern;
 }
 
-/** A mark in other brackets, or with the scale in brackets before its colon. */
-function sloppyMark(before) {
-  const name = withAnyBlanks(strip(before, '\\[\\](){}<>*:\uff1a '));
-  const scale = `[${S}]*[(\\[][^()\\[\\]\\n]{0,40}[)\\]][${S}]*[:\uff1a]`;
-  return /[:\uff1a]$/.test(before) ? `${name}${scale}` : `[\\[(<{*]{1,4}${name}[\\])>}*]{1,4}`;
+/** A mark in other brackets, or with the scale in brackets or another sign at its end. */
+function sloppyMark(mark) {
+  const name = withAnyBlanks(strip(mark, '\\[\\](){}<>*:\uff1a '));
+  return /[:\uff1a]$/.test(mark)
+    ? `${name}(?:[${S}]*[(\\[][^()\\[\\]\\n]{0,40}[)\\]])?[ \\t*_]{0,9}[:\uff1a=\u2013\u2014\\-]`
+    : `[\\[(<{*]{1,4}${name}[\\])>}*]{1,4}`;
 }
 
 /** The only value of a text, which opens it; words may follow that say why, as in `4 (Mostly)`. */

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import re
 
-from .other_code import TEXTS
-
 MOST_CHARACTERS = 16_000
 """Of a longer file, what stands nearest to the prompt is shown."""
 ELSEWHERE = "[...]"
 """Stands for lines of the prompt, which the model is shown apart, and for what is too far away."""
-_SETTINGS = (*TEXTS, ".yaml", ".yml", ".env", ".ini", ".cfg", ".conf", ".properties")
-"""Files of keys and values, and of text: what is in no quotes there is a literal too."""
+_CODE = (
+    *(".py", ".ipynb", ".toml", ".json", ".js", ".mjs", ".cjs", ".ts", ".mts", ".jsx", ".tsx", ".go", ".java", ".kt"),
+    *(".rb", ".php", ".cs", ".rs", ".swift", ".scala", ".c", ".cpp", ".dart"),
+)
+"""Files whose literals are in quotes; in all others, of keys and values or of text, any word may be one."""
 _SHORTEST_LINE = 12
 """A shorter line may stand in the prompt and in the code by chance."""
 _LONGEST_NAME = 20
@@ -70,9 +71,9 @@ class _Mask:
 
     def of(self, text: str, suffix: str) -> str:
         """Return the text with `***` for what is hidden."""
-        if suffix in _SETTINGS or text.startswith("---\n"):
+        if suffix not in _CODE or text.startswith("---\n"):
             return "\n".join(map(self._setting, text.split("\n")))
-        styles = {".py": "#", ".ipynb": "#", ".toml": "#", ".json": "/"}.get(suffix, "/" if "s" in suffix else "#/")
+        styles = {".py": "#", ".ipynb": "#", ".toml": "#"}.get(suffix, "#/" if suffix in (".rb", ".php") else "/")
         comments = "|".join(_COMMENT[style] for style in styles)
         piece = re.compile(rf"(?P<comment>{comments})|{_PATTERN}|{_STRING}|{_BARE}", re.MULTILINE)
 

@@ -55,9 +55,10 @@ def _strings(text: str) -> Iterator[str]:
 
 
 def notebook_text(text: str) -> str:
-    """Return all cells of a notebook, texts as comments and code, without what they gave out."""
+    """Return all cells of a notebook, texts and commands as comments and code, without what they gave out."""
     cells = [("".join(cell.get("source", ())), cell.get("cell_type")) for cell in json.loads(text).get("cells", [])]
-    return "\n\n".join(source if kind == "code" else re.sub("(?m)^", "# ", source) for source, kind in cells)
+    no_code = {"code": r"(?m)^(?=[ \t]*[%!])"}
+    return "\n\n".join(re.sub(no_code.get(str(kind), "(?m)^"), "# ", source) for source, kind in cells)
 
 
 def notebook_code(text: str) -> str:

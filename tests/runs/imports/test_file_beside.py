@@ -11,6 +11,7 @@ import pytest
 
 from judgewright.runs.cli import main
 from judgewright.runs.imports.file_beside import ELSEWHERE, MOST_CHARACTERS, file_beside
+from judgewright.runs.imports.other_code import notebook_text
 
 PROMPT = "You check a letter for kindness.\nScore it from 1 to 5."
 SPELLINGS = json.loads((Path(__file__).parent / "secrets.json").read_text(encoding="utf-8"))
@@ -107,3 +108,15 @@ def test_no_secret_is_sent_or_stored(kind: str, tmp_path: Path, capsys: pytest.C
     stored = b"".join(path.read_bytes() for path in (tmp_path / "w").rglob("*") if path.is_file())
     assert b"You check a letter for kindness." in stored
     assert b"q7Zx" not in stored
+
+
+def test_commands_and_texts_of_a_notebook_are_read_as_comments() -> None:
+    """What is set for the shell may be a key, in no quotes."""
+    cells = [
+        {"cell_type": "markdown", "source": ["Whoever gets a 4 goes out.\n", "token: hunter"]},
+        {"cell_type": "code", "source": ["%env OPENAI_API_KEY=hunter\n", "! export KEY=hunter\n", "THRESHOLD = 4"]},
+    ]
+    shown = file_beside(notebook_text(json.dumps({"cells": cells})), PROMPT, ".ipynb")
+    assert "hunter" not in shown
+    assert "Whoever gets a 4 goes out." in shown
+    assert "THRESHOLD = 4" in shown
