@@ -21,7 +21,7 @@ from ..reply_reading import turned
 from ..rows import SAMPLING_PROBABILITY
 from ..scale import OutputScale
 from .groups import NO_GROUP
-from .label_words import MISSING, NUMBER, WORDS, map_hint, read_grade, words_in, words_note
+from .label_words import MISSING, NUMBER, WORDS, map_hint, read_grade, worded_grades, words_in, words_note
 from .problems import Problems, shorten
 from .records import Cell, Record, kind_of, read_records, unit_of
 from .rows_in_memory import RowSource
@@ -123,7 +123,7 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
     stream = itertools.chain(head, stream)
     cells = [record.fields.get(roles.label) for record in head]
     given, roles = roles.words, replace(roles, words=words_in(cells, roles.words))
-    worded = frozenset(roles.words[word] for word in roles.words.keys() - given.keys())
+    worded = worded_grades(roles.words, given)
     records = itertools.islice(stream, limit)
     first = next(records, None)
     if first is None:

@@ -71,14 +71,13 @@ def words_in(cells: Iterable[Cell], given: Mapping[str, float]) -> Mapping[str, 
         return given
     found = _texts(cells)
     texts = [text for text in found if _is_word(text)]
-    numbers = {number_of(text) for text in found} - {None}
-    if not numbers <= {0.0, 1.0}:
-        # Beside grades such as 3 nobody knows whether `good` is a 1.
-        given = {word: grade for word, grade in given.items() if word in _PLAIN or WORDS.get(word) != grade}
+    if any(number_of(text) is not None for text in found):
+        # Beside numbers nobody knows whether `good` is a 1, or `3 apples` a 3.
+        return {word: grade for word, grade in given.items() if word in _PLAIN or WORDS.get(word) != grade}
     if any(_is_own(text, given) for text in texts) or all(_stands_for(text, given) is not None for text in texts):
         return given
     for scale in _SCALES:
-        if not numbers and all(folded(text) in scale for text in texts):
+        if all(folded(text) in scale for text in texts):
             return {**given, **scale, **{text.casefold(): scale[folded(text)] for text in texts}}
     return {**given, **_glossed(texts)}
 
@@ -86,6 +85,11 @@ def words_in(cells: Iterable[Cell], given: Mapping[str, float]) -> Mapping[str, 
 def _texts(cells: Iterable[Cell]) -> list[str]:
     """Return the different texts of a column, in the order in which they come."""
     return list(dict.fromkeys(str(cell).strip() for cell in dict.fromkeys(cells) if cell is not None))
+
+
+def worded_grades(words: Mapping[str, float], given: Mapping[str, float]) -> frozenset[float]:
+    """Return the grades of the scale that `words_in` found, those that no cell has too; empty where it found none."""
+    return frozenset(words[word] for word in words.keys() - given.keys())
 
 
 def _is_own(text: str, given: Mapping[str, float]) -> bool:

@@ -21,7 +21,7 @@ from ..verdict import UnscoredReason
 from .cell_counts import CHUNK, CellCounts, Codes, FloatCodes, Hashes
 from .columns import LOOKED_AT, Roles, as_text, id_note, list_hint, read_draft, refuse_missing, type_of, uneven_note
 from .groups import GuessedGroups, guess_groups
-from .label_words import map_hint, read_grade, words_in, words_note
+from .label_words import map_hint, read_grade, worded_grades, words_in, words_note
 from .problems import Problems, shorten
 from .records import Cell, Record, kind_of, name_of, read_records, unit_of
 from .verdict_columns import CLASSES, REASON, VerdictColumns, roles_of, texts_of
@@ -131,6 +131,7 @@ class _Reader:
     label_cells: list[Cell] = field(default_factory=list[Cell])
     """Of the first rows."""
     notes: list[str] = field(default_factory=list[str])
+    worded: tuple[frozenset[float], frozenset[float]] = (frozenset(), frozenset())
     word_notes: list[str] = field(default_factory=list[str])
     score_notes: list[str] = field(default_factory=list[str])
     guessed: GuessedGroups | None = None
@@ -230,6 +231,7 @@ class _Reader:
         self.roles = replace(self.roles, words=words_in(self.label_cells, labels))
         self.score_words = words_in(cells, scores)
         self.word_notes = [note] if (note := words_note(self.label_cells, self.roles.words, labels)) else []
+        self.worded = worded_grades(self.roles.words, labels), worded_grades(self.score_words, scores)
         self.score_notes = [*score_notes(cells, self.score_words, scores)]
         if not head or self._group_column(head[0].fields):
             return
@@ -316,9 +318,6 @@ class _Reader:
                 f"{path}: no row has a label in column {columns.label!r}", hint="name it with --label COLUMN"
             )
         notes: list[str] = []
-        if columns.scale is None and (far := far_scores(_counted(rows.score, rows.weight), notes)):
-            rows = replace(rows, score=np.where(np.isin(rows.score, list(far)), nan, rows.score))
-            scores -= far
         if self.by_id is None:
             notes.append(id_note(unit_of(path)))
         notes += self.notes
@@ -329,6 +328,9 @@ class _Reader:
             groups = replace(groups, column=groups.column.removeprefix(INPUTS))
         notes += [*self.word_notes, *groups.notes(len(self.groups) - self.ungrouped), *map_notes(columns, name)]
         notes += self.score_notes
+        if columns.scale is None and (far := far_scores(_counted(rows.score, rows.weight), notes)):
+            rows = replace(rows, score=np.where(np.isin(rows.score, list(far)), nan, rows.score))
+            scores -= far
         if self.strange:
             first = f"(the first is {self.strange[0]})"
             notes.append(f"{columns.confidence} outside [0, 1], left out: {self.strange_count:,} {first}")
@@ -336,7 +338,7 @@ class _Reader:
             column = columns.score
             raise DataError(f"{path}: no row has a score in column {column!r}", hint="name it with --score COLUMN")
         classes = classes_of(path, self.texts[CLASSES])
-        scales = choose_scales(path, name, classes, (labels, scores), columns, notes)
+        scales = choose_scales(path, name, classes, (labels | self.worded[0], scores | self.worded[1]), columns, notes)
         if columns.scale is not None:
             rows = rows.kept_to(columns.scale, columns.clip, notes)
             labels, scores = _present(rows.label), _present(rows.score)

@@ -17,7 +17,7 @@ from ..scale import OutputScale
 from ..verdict import Answer, Unscored, UnscoredReason, Verdict
 from .columns import LOOKED_AT, Draft, Table, read_table
 from .groups import NO_GROUP, GuessedGroups, guess_groups
-from .label_words import map_hint, read_grade, words_in, words_note
+from .label_words import map_hint, read_grade, worded_grades, words_in, words_note
 from .problems import Problems, shorten
 from .records import Cell, name_of, read_records, unit_of
 from .rows_in_memory import RowSource
@@ -147,7 +147,9 @@ def _judged_dataset(
         hint = words or "name it with --score COLUMN"
         raise DataError(f"{table.path}: no row has a score in column {column!r}", hint=hint)
     classes = classes_of(table.path, {draft.aside.get(CLASSES) for draft in table.drafts})
-    scales = choose_scales(table.path, name, classes, (labels, scores), columns, notes)
+    given = words_for(columns.map_of(name))
+    worded = worded_grades(words_in(cells[:LOOKED_AT], given), given)
+    scales = choose_scales(table.path, name, classes, (labels | table.worded, scores | worded), columns, notes)
     if columns.scale is not None:
         rows = _keep_to_scale(rows, columns.scale, columns.clip, notes)
         labels, scores = {row.draft.label for row in rows if row.draft.label is not None}, _scores_of(rows)

@@ -87,6 +87,9 @@ def test_scales_have_their_own_grades(
         with pytest.raises(DataError, match="neither a number"):
             read(path, GRADES)
         return
+    verdicts, streamed = load_verdicts(path, score="label"), stream_verdicts(path, VerdictColumns(score="label"))
+    assert verdicts.scale.describe().startswith(scale)
+    assert (streamed.scale, streamed.dataset.notes) == (verdicts.scale, verdicts.dataset.notes)
     data = read(path, GRADES)
     assert [row.label for row in data.rows[: len(labels)]] == expected
     assert data.labels.describe().startswith(scale)
@@ -128,9 +131,11 @@ def test_a_map_may_leave_rows_without_a_label(tmp_path: Path) -> None:
     assert "labels were mapped: factual as 1, unclear as nothing" in data.notes
 
 
-@pytest.mark.parametrize("labels", [["2024-01-05", "2024-02-06"], ["[1, 0]", "[0, 1]"], ["3", "bad"], ["x1", "x2y"]])
+@pytest.mark.parametrize(
+    "labels", [["2024-01-05", "2024-02-06"], ["[1, 0]", "[0, 1]"], ["3", "bad"], ["1", "pass"], ["0", "3 apples"]]
+)
 def test_what_only_looks_like_a_grade_is_refused(tmp_path: Path, labels: list[str]) -> None:
-    """Dates, lists, a word among grades, names."""
+    """Dates, lists, a word among numbers."""
     with pytest.raises(DataError):
         read(write(tmp_path / "rows.csv", labels), GRADES)
 
