@@ -1,4 +1,4 @@
-"""Kill `judgewright optimize` at random moments on real rows, resume it, and compare with an undisturbed run.
+"""Kill `judgewright optimize` at random moments on real rows, give it again, and compare with an undisturbed run.
 
     python benchmarks/kills.py ../shared/data/groundedness_multi.jsonl [PROPOSER ...] [--kills 4] [--seed 0]
         [--via live|batch|files] [--rows 300]
@@ -197,9 +197,8 @@ def kill_at_change(process: subprocess.Popen[bytes], requests: Requests, change:
 
 
 def go_on(arguments: tuple[str, ...], folder: Path, requests: Requests) -> subprocess.Popen[bytes]:
-    """Give the command, or resume the run that it has begun."""
-    run = last_run(folder)
-    return command(("runs", "resume", run) if run else (*arguments, *requests.flags), folder)
+    """Give the command, which goes on with the run that it has begun."""
+    return command((*arguments, *requests.flags), folder)
 
 
 def to_the_end(arguments: tuple[str, ...], folder: Path, requests: Requests, kills: int, rng: random.Random) -> int:

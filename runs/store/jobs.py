@@ -187,7 +187,14 @@ class JobQueue:
         self._key(make=True)
         waits = job.state in ("paused", "stopped", "failed") or (job.state == "queued" and not self.is_ours(job))
         last = max(one.seq for one in self.list())
-        again = {"wish": "", "starts": 0, "ended": None, "exit_code": None, "message": "", "seq": last + 1}
+        again: dict[str, Any] = {
+            "wish": "",
+            "starts": 0,
+            "ended": None,
+            "exit_code": None,
+            "message": "",
+            "seq": last + 1,
+        }
         if not waits or not self._change(job, state="queued", sign=True, **again):
             raise InputError(f"job {job.job_id} is {job.state}; there is nothing to resume")
         return self.get(job.job_id)
@@ -226,7 +233,7 @@ class JobQueue:
         """Start the next job, for the worker that holds the lock; None where nothing waits."""
         for job in self.list():
             if job.state == "queued" and self.is_ours(job):
-                begun = {"pid": os.getpid(), "started": now(), "starts": job.starts + 1}
+                begun: dict[str, Any] = {"pid": os.getpid(), "started": now(), "starts": job.starts + 1}
                 if self._change(job, state="running", **begun):  # it may have been paused meanwhile
                     return self.get(job.job_id)
         return None
@@ -237,7 +244,12 @@ class JobQueue:
 
     def end(self, job_id: str, *, state: JobState, exit_code: int | None, run_id: str | None, message: str) -> None:
         """Write down how a job at work ended."""
-        ended = {"wish": "", "exit_code": exit_code, "message": message, "ended": None if state == "paused" else now()}
+        ended: dict[str, Any] = {
+            "wish": "",
+            "exit_code": exit_code,
+            "message": message,
+            "ended": None if state == "paused" else now(),
+        }
         self._change(self.get(job_id), state=state, run_id=run_id, **ended)
 
     def _change(self, job: Job, *, sign: bool = False, **values: Any) -> bool:  # Any: as the columns have it

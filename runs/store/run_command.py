@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import MISSING, Field
+from dataclasses import Field
 from pathlib import Path
 from typing import Any
 
 from ...optimize import parse_loss
-from ...optimize.options import Kind, Option, option_fields, shares_text, spelling
-from ..config.options import OptimizeOptions
+from ...optimize.options import Kind, Option, shares_text, spelling
 from .run_config import RunConfig
-from .run_identity import PACE
+from .run_identity import PACE, changed_options
 
 
 def command_of(config: RunConfig) -> str:
@@ -38,11 +37,7 @@ def typed_values(config: RunConfig) -> dict[str, list[str]]:
 
 
 def _chosen(config: RunConfig) -> Iterator[tuple[Field[Any], Option, Any]]:  # Any: what a field holds
-    for field, option in option_fields(OptimizeOptions):
-        value = getattr(config, field.name)
-        default = {} if field.default_factory is not MISSING else field.default
-        if value != default and field.name not in PACE:
-            yield field, option, value
+    return (chosen for chosen in changed_options(config) if chosen[0].name not in PACE)
 
 
 def _option_words(name: str, kind: Kind, value: Any) -> list[str]:  # Any: what a field of this kind holds

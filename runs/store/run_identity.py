@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
-from dataclasses import MISSING, fields
+from collections.abc import Iterable, Iterator
+from dataclasses import MISSING, Field, fields
 from typing import Any
 
 from ...judges import Dataset, load_prompt
-from ...optimize.options import option_fields
+from ...optimize.options import Option, option_fields
 from ..config.environment import SIMULATED, Environment
 from ..config.options import AuditedRowOptions, OfficialSplitOptions, OptimizeOptions
 from .database import Database
@@ -25,12 +25,8 @@ _OF_ROWS = tuple(field.name for options in (AuditedRowOptions, OfficialSplitOpti
 
 def identify(config: RunConfig, dataset: Dataset, environment: Environment) -> str:
     """Return the hash of judge, objective, settings, models and rows by content, of a pinned configuration."""
-    chosen: dict[str, Any] = {}  # Any: what a field holds
-    for field, _ in option_fields(OptimizeOptions):
-        default = {} if field.default_factory is not MISSING else field.default
-        value = getattr(config, field.name)
-        if field.name not in (*MEANS, *_OF_ROWS) and value != default:
-            chosen[field.name] = value
+    left_out = {*MEANS, *_OF_ROWS}
+    chosen = {field.name: value for field, _, value in changed_options(config) if field.name not in left_out}
     if config.edit is not None:
         chosen["edit"] = load_prompt(config.edit, origin="the edit").version
     saved = config.saved_slices or {}
@@ -46,6 +42,15 @@ def identify(config: RunConfig, dataset: Dataset, environment: Environment) -> s
     }
     body = json.dumps(about, sort_keys=True, default=str)
     return hashlib.blake2b(body.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def changed_options(config: RunConfig) -> Iterator[tuple[Field[Any], Option, Any]]:  # Any: what a field holds
+    """Yield the options of a run that are not as by default, with their values."""
+    for field, option in option_fields(OptimizeOptions):
+        value = getattr(config, field.name)
+        default: Any = {} if field.default_factory is not MISSING else field.default
+        if value != default:
+            yield field, option, value
 
 
 def find_same(database: Database, identity: str) -> str | None:

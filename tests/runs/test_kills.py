@@ -14,8 +14,9 @@ from judgewright.judges import Registry
 from judgewright.judges.simulated import Faults, Server, Simulated, make_app
 from judgewright.optimize import VOLATILE
 from judgewright.runs.actions import read_run
+from judgewright.runs.config import Environment
 from judgewright.runs.demo import write_demo_rows
-from judgewright.runs.store import CallStore, HoldoutLedger, Workspace, list_runs
+from judgewright.runs.store import CallStore, HoldoutLedger, JobQueue, Workspace, list_runs
 
 from .fork_server import ForkServer, fork_server
 
@@ -217,3 +218,48 @@ def test_a_merge_that_is_killed_and_given_again_enters_all_of_it_once(
         f"{merges} of {merges} ledgers whole"
     )
     assert same == merges
+
+
+def test_a_worker_of_jobs_that_is_killed_again_and_again_works_each_job_once(
+    commands: ForkServer, rows: Path, tmp_path: Path, nightly: bool, measured: Callable[[str], None]
+) -> None:
+    """SIGKILL of `jobs work`: the next worker goes on with the same run, and each job is done once."""
+
+    def queue_in(folder: Path) -> JobQueue:
+        queue = JobQueue(folder, Environment().jobs_key)
+        here = ("--workspace", str(queue.root), "--json")
+        queue.add("improve", ["optimize", "groundedness", str(rows), *OPTIMIZE[:-3], *here])
+        queue.add("write", ["loss", "write", "--model=simulated", OBJECTIVE, *here])
+        return queue
+
+    work = ("jobs", "work", *HERE)
+    calm = folder_in(tmp_path, "calm")
+    queue_in(calm)
+    commands.start(calm, *work)
+    commands.finish(0)
+    with Workspace(calm) as place:
+        (run,) = list_runs(place.database, "optimize")
+    expected, total = events_of(calm, run.run_id), Reading(calm).count(PROGRESS)
+    dice, kills, queues, same, repeated = random.Random(13), 0, 0, 0, 0
+    while kills < (30 if nightly else 3):
+        queues += 1
+        rough = folder_in(tmp_path, f"rough{queues}")
+        queue, reading, here = queue_in(rough), Reading(rough), 0
+        for aim in sorted(dice.randrange(total) for _ in range(3)):  # a job is begun four times at most
+            commands.start(rough, *work)
+            here += kill_at(commands, lambda: reading.count(PROGRESS) >= aim, dice.uniform(0, 0.02))  # noqa: B023
+        commands.start(rough, *work)
+        commands.finish(0)
+        with Workspace(rough) as place:
+            (run,) = list_runs(place.database, "optimize")
+            summary = CallStore(place.database, run.run_id).summary()
+            assert run.state == "done"
+        kills, repeated = kills + here, repeated + summary.repeated
+        jobs = queue.list()
+        assert all(queue.is_ours(job) for job in jobs)
+        same += events_of(rough, run.run_id) == expected and [job.state for job in jobs] == ["done", "done"]
+    measured(
+        f"{kills} kills -9 of the workers of {queues} queues: {same} of {queues} runs with all {len(expected)} events "
+        f"of an undisturbed one, each job done once; {repeated} calls repeated"
+    )
+    assert (same, repeated) == (queues, 0)

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pty
+import random
 import re
 import select
 import signal
@@ -13,7 +14,7 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,7 @@ from judgewright.runs.actions.label_queue import reading_order
 from judgewright.runs.cli import main
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.reports.label_screen import HEADING, row_lines
-from judgewright.runs.store import LabelStore, Workspace, get_run
+from judgewright.runs.store import HoldoutLedger, LabelStore, Workspace, get_run, list_runs
 
 PATIENCE = 60.0
 """Seconds after which a terminal that shows nothing fails its test."""
@@ -170,6 +171,39 @@ def test_one_key_labels_a_row_and_a_kill_loses_nothing(folder: Path, terminal: T
     again.type("q")
     assert "judgewright label 2" in again.until("--annotator ann")
     assert again.close() == 0
+
+
+def test_a_queue_that_is_killed_again_and_again_has_each_label_once(
+    folder: Path, nightly: bool, measured: Callable[[str], None]
+) -> None:
+    """Kill -9 before, while or after a key is written: what the screen counted is kept, and no row is asked twice."""
+    dice, kills, counted, cut, arguments = random.Random(5), 0, 0, 0, ROWS
+    while kills < (12 if nightly else 3):
+        terminal = Terminal(folder, *arguments)
+        arguments = ("latest", "--annotator", "ann")
+        terminal.until("q quit")
+        if cut:  # whether the key before the kill was written is known now
+            with Workspace(folder) as place:
+                (queue,) = list_runs(place.database, "queue")
+                kept = len(LabelStore(place.database).records(queue.run_id))
+            assert kept in (counted, counted + 1)
+            counted = kept
+        for _ in range(dice.randrange(2)):
+            terminal.type(dice.choice("yn"))
+            counted += 1
+            terminal.until(f"{counted} labelled")
+            terminal.until("q quit")
+        terminal.type("y")
+        time.sleep(dice.uniform(0, 0.02))
+        terminal.kill()
+        kills, cut = kills + 1, cut + 1
+    with Workspace(folder) as place:
+        (queue,) = list_runs(place.database, "queue")
+        records = LabelStore(place.database).records(queue.run_id)
+        assert HoldoutLedger(place.database).verify() >= 0
+    assert len({record.row_id for record in records}) == len(records)
+    assert len(records) in (counted, counted + 1)
+    measured(f"{kills} kills -9 of `label`: {counted} of {counted} labels that the screen counted kept, 0 rows twice")
 
 
 def test_a_row_is_skipped_with_a_reason_and_a_key_is_taken_back(folder: Path, terminal: Terminal) -> None:
