@@ -9,13 +9,16 @@ const MAX_REPAIR = 1 << 15; // characters
 const MAX_REPAIRS = 20; // broken objects
 
 const ENDS = {
-  stop: ['', 'stop', 'stop_sequence', 'stop_sequences', 'eos', 'eos_token', 'endoftext', 'end_turn', 'end_of_turn',
-    'complete', 'completed', 'done', 'finish', 'finished'],
-  length: ['length', 'max_tokens', 'max_output_tokens', 'max_length', 'model_length'],
-  content_filter: ['content_filter', 'content_filtered', 'safety', 'recitation', 'blocklist', 'prohibited_content',
-    'spii', 'refusal', 'sensitive', 'error_toxic'],
-  tool_calls: ['tool_calls', 'tool_call', 'tool_use', 'function_call'],
+  stop: ['', 'null', 'none', 'stop', 'stopped', 'stopsequence', 'stopsequences', 'stopword', 'eos', 'eostoken',
+    'endoftext', 'endturn', 'endofturn', 'endofsequence', 'end', 'complete', 'completed', 'done', 'finish', 'finished',
+    'success'],
+  length: ['length', 'maxtokens', 'maxoutputtokens', 'maxlength', 'modellength', 'maxnewtokens',
+    'modelcontextwindowexceeded', 'contextlength', 'tokenlimit', 'maxcompletiontokens'],
+  content_filter: ['contentfilter', 'contentfiltered', 'safety', 'recitation', 'blocklist', 'prohibitedcontent', 'spii',
+    'refusal', 'sensitive', 'errortoxic', 'guardrailintervened', 'guardrail', 'moderation', 'flagged', 'blocked'],
+  tool_calls: ['toolcalls', 'toolcall', 'tooluse', 'functioncall'],
 };
+const ENUM = /^(?:.*[.:]|(?:finish|stop)_?reason_(?=.))/i;
 const FINISHES = new Map(Object.entries(ENDS).flatMap(([end, words]) => words.map((word) => [word, end])));
 
 const S = '\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000';
@@ -84,7 +87,7 @@ export class Unreadable extends Error {
 /** What a reply says that ended as the endpoint says: { score, parser, rationale }; throws Unreadable. */
 export function readReply(text, form, finishReason = '', refusal = null) {
   const word = strip(finishReason).toLowerCase();
-  const ending = FINISHES.get(word) ?? word;
+  const ending = FINISHES.get(word.replace(ENUM, '').replace(/[^a-z]/g, '')) ?? word.slice(0, 40);
   if (refusal || ending === 'content_filter') {
     throw new Unreadable(refusal || 'content filter', 'refused');
   }

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from judgewright.judges import JudgePrompt, OutputScale, Registry
+from judgewright.judges.reply_reading import FINISHES, plain_finish
 from judgewright.runs.exports import TARGETS, ExportContext
 from judgewright.runs.exports.compare import our_outcome
 from judgewright.runs.exports.reply_forms import FormOfReply, reply_forms, write_verdict
@@ -246,6 +247,28 @@ def test_a_reply_ends_with_its_turn_and_is_mended_where_one_reading_is_left(tmp_
         in_javascript(forms, tmp_path),
     ):
         assert [(text, score) for (text, _), score in zip(wanted, scores, strict=True)] == wanted
+
+
+ENDINGS = ("{}", " {} ", "FinishReason.{}", "finish_reason_{}", "STOP_REASON_{}", "x:{}", "{}_", "{}?")
+
+
+def test_all_readers_know_the_same_endings(tmp_path: Path) -> None:
+    """Each word for an end of a reply, as endpoints and their packages spell it, and words that are none."""
+    failed = ("error", "abort", "insufficient_system_resource")
+    words = [*FINISHES, *failed, "max-tokens", "END_TURN", "guardrail_intervened"]
+    good = write_verdict(JUDGES[0], 3.0)
+    cases = []
+    for word in words:
+        for ending in ENDINGS:
+            spelled = ending.format(word)
+            for one in (spelled, spelled.upper()):
+                cases.append((JUDGES[0], FormOfReply(name=one, content=good, finish_reason=one)))
+    # What the client tries again, because the endpoint failed, is no verdict where a tool hands it on.
+    wanted = [3.0 if plain_finish(form.finish_reason or "") == "stop" else None for _, form in cases]
+    modules: dict[str, dict] = {}
+    assert wanted.count(3.0) > 100
+    assert [exported(*case, modules) for case in cases] == wanted
+    assert in_javascript(cases, tmp_path) == wanted
 
 
 LETTERS = OutputScale(kind="graded", labels=("c", "b", "a"), threshold=2.0)
