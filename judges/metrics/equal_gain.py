@@ -72,7 +72,7 @@ def equal_gain(metric: str, before: JudgedDataset, after: JudgedDataset) -> Equa
         return missing(METRICS[metric].undefined, at)
     order = _order(before)
     if len(np.unique(order)) < 3:
-        return missing("the old judge has one threshold: it gives no grades and no confidence", at)
+        return missing("the old judge has one threshold: its answers have two levels at most", at)
     curve = _Curve.of(order, rows_held, highest=metric != "recall")
     wanted = int(decided[rows_held].sum())
     if not curve.held[0] <= wanted <= curve.held[-1]:
