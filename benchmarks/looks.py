@@ -23,7 +23,7 @@ from pathlib import Path
 from judgewright.judges import BINARY, Dataset, Row
 from judgewright.optimize.holdout import RowFingerprints
 from judgewright.runs.store import HoldoutLedger, Workspace
-from judgewright.runs.store.sealed_rows import enter_look, seal_of
+from judgewright.runs.store.sealed_rows import cost_of_measuring, seal_of
 
 folder, what, first, count = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 words = ["".join(random.Random(i).choices("abcdefghijklmnop", k=4)) for i in range(5000)]
@@ -40,6 +40,7 @@ with Workspace(Path(folder)) as place:
     began = time.process_time()
     if what == "measure":
         seal_of(place, dataset, by="bench")
+        cost_of_measuring(place, dataset, "judge")
         ledger.measured(f"v{first}", RowFingerprints.of(dataset), by="bench")
     else:
         ledger.remember(what, open=RowFingerprints(), sealed={what: RowFingerprints.of(dataset)})

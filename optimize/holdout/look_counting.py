@@ -177,8 +177,16 @@ def _measured(history: History, request: LookRequest, holdouts: set[str]) -> lis
 
 def _overlap(mine: RowFingerprints, theirs: RowFingerprints, opened: Sequence[RowFingerprints]) -> int:
     """Count the rows that were measured and are in a holdout; what was open beside it, word for word, is none of it."""
-    shared = mine.shared_with(theirs).rows
-    return min([shared, *(theirs.rows - theirs.rows_in(part) for part in opened)]) if shared else 0
+    name = (mine.hash, theirs.hash, *(part.hash for part in opened))
+    if name not in _OVERLAPS:
+        shared = mine.shared_with(theirs).rows
+        beside = [theirs.rows_in(part) for part in opened] if shared else []
+        _OVERLAPS[name] = min([shared, *(theirs.rows - rows for rows in beside)])
+    return _OVERLAPS[name]
+
+
+_OVERLAPS: dict[tuple[bytes, ...], int] = {}
+"""What `_overlap` has counted: a run asks several times, of parts that may be large."""
 
 
 @dataclass(frozen=True, slots=True)

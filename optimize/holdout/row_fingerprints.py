@@ -85,10 +85,14 @@ class RowFingerprints:
         return cls.stored(lambda: body, lambda: prints)
 
     @classmethod
-    def stored(cls, body: Callable[[], bytes], prints: Callable[[], Fingerprints | None]) -> RowFingerprints:
-        """Return what is read only when it is asked for."""
+    def stored(
+        cls, body: Callable[[], bytes], prints: Callable[[], Fingerprints | None], *, known_hash: bytes | None = None
+    ) -> RowFingerprints:
+        """Return what is read only when it is asked for; the hash is known by what it was stored under."""
         rows = cls()
         rows._read_body, rows._read_prints = body, prints
+        if known_hash is not None:
+            rows.hash = known_hash
         return rows
 
     @cached_property
@@ -174,7 +178,9 @@ class RowFingerprints:
         """Whether any of these rows could stand in another part, edited or not; quick, however large that is."""
         if self.shares_key(other):
             return True
-        return self.prints is not None and other.prints is not None and self.prints.may_meet(other.prints)
+        if self.prints is None or other.prints is None:
+            return False
+        return bool(self.prints.met_in(other.prints).touched.any())
 
     @property
     def n_groups(self) -> int:
@@ -216,7 +222,7 @@ class RowFingerprints:
         if self.prints is None or other.prints is None:
             return Overlap(rows=0, groups=0)
         small, large = sorted((self.prints, other.prints), key=lambda part: part.rows)
-        if not small.may_meet(large):
+        if not small.met_in(large).touched.any():
             return Overlap(rows=0, groups=0)
         here, there = self.prints.met_in(other.prints), other.prints.met_in(self.prints)
         apart = [self.prints.complete_in(part.prints) for part in unless if part.prints is not None]

@@ -184,7 +184,7 @@ def _alike(memories: Sequence[SeenRows], dataset: Dataset, names: set[str]) -> l
     found: set[tuple[str, Side]] = set()
     for memory in memories:
         parts = (part.prints for part in (memory.open, *memory.sealed.values()))
-        if not any(part is not None and prints.may_meet(part) for part in parts):
+        if not any(part is not None and prints.met_in(part).same.any() for part in parts):
             continue
         placed = memory.sides.groups if memory.sides else ()
         places: dict[bytes, Side] = {group.row: group.side for group in placed}

@@ -154,20 +154,6 @@ class Fingerprints:
     def _n_groups(self) -> int:
         return int(self._arrays.groups.max(initial=0)) + 1
 
-    def may_meet(self, other: Fingerprints) -> bool:
-        """Whether any of these rows could be met in another part; no, where too little of each stands there."""
-        mine, theirs = self._arrays, other._arrays
-        of_text = np.bincount(self.text_of(_shared(self, other)), minlength=len(mine.ends))
-        of_row = np.bincount(mine.holders, weights=of_text[mine.texts], minlength=self.rows)
-        # Half of three fingerprints, or all of several short texts; one alone may be alike by chance.
-        if (of_text > FEW * MET).any() or (of_row >= FEW).any():
-            return True
-        other_text = ~among(mine.letters, theirs.letters)
-        differs = np.bincount(mine.holders, weights=other_text[mine.texts], minlength=self.rows) > 0
-        named = among(mine.names, theirs.names) & (mine.names != 0)
-        bare = _bare(self)
-        return bool((~bare & ~differs).any() or (named & bare).any() or (named.any() and _bare(other).any()))
-
     def met_in(self, other: Fingerprints) -> Met:
         """Return which of these rows are met again in another part."""
         return _met(self, other)

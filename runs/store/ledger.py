@@ -168,6 +168,10 @@ class HoldoutLedger:
         """
         return _history(self._database.read(_ENTRIES), _Bodies(self._database.read))
 
+    def large_rows(self) -> set[bytes]:
+        """Return the hashes of parts of so many rows that only a decision is worth comparing them."""
+        return {bytes(name) for (name,) in self._database.read(_LARGE)}
+
     def verify(self) -> int:
         """Walk the chain and return how many entries it has.
 
@@ -295,6 +299,7 @@ INSERT INTO ledger_head (id, entries, hash) VALUES (1, ?, ?)
 ON CONFLICT (id) DO UPDATE SET entries = excluded.entries, hash = excluded.hash
 """
 _KNOWN = "SELECT body FROM known_rows WHERE hash = ?"
+_LARGE = "SELECT hash FROM known_rows WHERE length(body) > 4000000"
 _PRINTS = "SELECT body FROM row_prints WHERE hash = ?"
 _SIDES = "SELECT body FROM side WHERE hash = ?"
 
@@ -390,9 +395,9 @@ class _Bodies:
     def rows(self, name: str, prints: str | None) -> RowFingerprints:
         """Return rows by the hashes of their keys and fingerprints; earlier versions kept no fingerprints."""
         if (name, prints) not in self._rows:
-            beside = None if prints is None else partial(self._prints, prints)
-            rows = RowFingerprints.stored(partial(self._body, _KNOWN, name), beside or (lambda: None))
-            self._rows[name, prints] = rows
+            beside = (lambda: None) if prints is None else partial(self._prints, prints)
+            body = partial(self._body, _KNOWN, name)
+            self._rows[name, prints] = RowFingerprints.stored(body, beside, known_hash=bytes.fromhex(name))
         return self._rows[name, prints]
 
     def sides(self, entry: Mapping[str, Any], sealed: Mapping[str, RowFingerprints]) -> Sides | None:  # Any: JSON

@@ -170,7 +170,9 @@ def cost_of_measuring(workspace: Workspace, dataset: Dataset, name: str) -> tupl
     if not any(row.label is not None for row in dataset.rows):
         return ()
     rows = RowFingerprints.of(dataset)
-    history = HoldoutLedger(workspace.database).history() if workspace.exists else History()
+    ledger = HoldoutLedger(workspace.database) if workspace.exists else None
+    history, large = (ledger.history(), ledger.large_rows()) if ledger else (History(), set[bytes]())
+    history = replace(history, measured=[one for one in history.measured if one.rows.hash not in large])
     placed = any(rows.may_meet(part) for memory in history.memories for part in (memory.open, *memory.sealed.values()))
     memory = SeenRows(run_id="", open=RowFingerprints(), sealed={"": rows}, opened={})
     request = LookRequest(holdout="", run_id="", before="", after="", purpose="gate", line="")
