@@ -183,10 +183,11 @@ class RunSummary:
     def decision(self) -> DecisionRecord | None:
         """What the gate decided about the best candidate."""
         event = self.last(GateDecided)
-        if event is None or event.decision.evidence is not None or event.decision.outcome != "refused":
-            return None if event is None else event.decision
-        # Earlier runs called this a refusal, though no gate had looked.
-        return replace(event.decision, outcome="no candidate")
+        decision = None if event is None else event.decision
+        if decision is None or decision.evidence is not None or self.after is not None:
+            return decision
+        # Earlier runs called it refused that there was no candidate, though no gate had looked.
+        return replace(decision, outcome="no candidate") if decision.outcome == "refused" else decision
 
     @cached_property
     def reviews(self) -> tuple[Reviewed, ...]:

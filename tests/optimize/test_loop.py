@@ -168,7 +168,7 @@ def test_a_persons_edit_meets_the_invariants_and_the_gate(data: Dataset) -> None
     assert steps[1]["reason"] == "the edit has been proposed"
     wider = replace(EDIT, scale=replace(EDIT.scale, high=5))
     _, steps = run_with(data, HumanEdit(edit=wider), Overheard(), steps=1)
-    assert steps[0]["result"] == "refused"
+    assert steps[0]["result"] == "breaks a rule"
     assert [violation["name"] for violation in steps[0]["violations"]] == ["scale_changed"]
 
 
@@ -346,7 +346,7 @@ def test_several_candidates_race_and_each_is_told_of(data: Dataset) -> None:
     _, (step,) = run_with(data, Fixed(make=lambda prompt, bench: next(made)), Contrary(), steps=1, candidates=4)
     assert step["version"] == EDIT.version
     assert "loss" in step
-    assert [other["result"].split(",")[0] for other in step["others"][1:]] == ["tried before", "refused"]
+    assert [other["result"].split(",")[0] for other in step["others"][1:]] == ["tried before", "breaks a rule"]
     assert len(step["race"]["standings"]) == 3
     assert step["others"][0]["version"] == PROMPT.edited(criteria=HOPELESS).version
     assert "validation rows" in step["others"][0]["result"]
