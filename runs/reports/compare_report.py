@@ -22,7 +22,10 @@ def say_comparison(found: Comparison) -> None:
     lines: list[tuple[str, ...]] = []
     for change, equal in zip(found.changes, found.equal_gains, strict=True):
         figure = asdict(change)
-        same = signed(equal.change.difference) if equal.change else "n/a"
+        same = "n/a"
+        if equal.change:
+            left = interval(asdict(equal.change), change=True, missing="no interval")
+            same = f"{signed(equal.change.difference)} ({left})"
         span = interval(figure, change=True, missing="no interval")
         changed = f"{count(change.changed_groups)} of {count(change.groups)}"
         lines.append(
@@ -30,6 +33,10 @@ def say_comparison(found: Comparison) -> None:
         )
     head = ("metric", "first", "this", "difference", "95 % interval", "at the same recall", "groups that changed")
     say_table(head, lines)
+    if any(equal.held != "recall" for equal in found.equal_gains):
+        say("  recall itself is held at the same false positive rate")
+    for reason in dict.fromkeys(equal.reason for equal in found.equal_gains if equal.reason):
+        say(f"  n/a: {inline(reason)}")
     for note in found.notes:
         say(f"  note: {inline(note)}")
     say("  Whether a judge may replace another is the gate's to say, on rows that nobody tuned on.")

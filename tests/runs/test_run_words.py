@@ -103,3 +103,4 @@ def test_judges_on_other_scales_are_compared_by_what_they_decide(
     shown = run(capsys, "runs", "compare", first, "latest")
     assert "labelled rows that both judged" in shown
     assert "accuracy" in shown
+    assert "recall itself is held at the same false positive rate" in shown
