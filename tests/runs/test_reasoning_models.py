@@ -69,7 +69,7 @@ def test_a_reasoner_judges_writes_the_loss_and_proposes(run: Run) -> None:
     """2,500 tokens of thinking, neither `max_tokens` nor `temperature` allowed: every role gets its answers."""
     with Server(make_app(Simulated(), Faults.parse(f"reasoning=2500,{REFUSES}"))) as server:
         assert run.optimize("--model", f"reasoner@{server.base_url}", "--max-tokens", "4096") in (0, 1)
-    assert run.body["dropped"] == ["temperature"]
+    assert run.body["dropped"] == ["max_tokens_name", "temperature"]
     (loss,) = run.events("loss")
     assert loss["written_by"] not in ("default", "person")
     assert "cut off" not in str(loss["refusals"])
