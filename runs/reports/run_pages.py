@@ -150,15 +150,17 @@ def _tables(closing: Remeasured) -> list[tuple[str, list[list[str]]]]:
 
 
 def _measured(sides: Sequence[Json]) -> list[list[str]]:
-    """Return a line for each metric: before and after, each with its interval, and n."""
+    """Return a line for each metric: before and after, each with its interval, and n.
+
+    The poorest label of a choice may be another one on either side, which has no figure of it then.
+    """
     lines: list[list[str]] = []
-    for metric in ordered_metrics(sides[0]["metrics"]):
-        cells = [metric]
-        for side in sides:
-            estimate = side["metrics"][metric]
-            cells += [_value(estimate), interval(estimate, missing="no interval")]
+    for metric in ordered_metrics({name for side in sides for name in side["metrics"]}):
+        cells, known = [metric], [side["metrics"].get(metric) for side in sides]
+        for estimate in known:
+            cells += [_value(estimate), interval(estimate, missing="no interval")] if estimate else [NONE, NONE]
         cells += ["", ""] if len(sides) == 1 else []
-        lines.append([*cells, count(sides[0]["metrics"][metric]["n"])])
+        lines.append([*cells, count(next(estimate["n"] for estimate in known if estimate))])
     return lines
 
 

@@ -159,7 +159,7 @@ def test_the_demo_ends_well_prints_the_five_steps_and_opens_its_run(folder: Path
     printed = iter(out.splitlines())
     missing = [line for line in readme.strip("\n").splitlines() if line.strip() != "..." and line not in printed]
     assert missing == []
-    assert out.splitlines()[-7].startswith("ACCEPTED  [SIMULATED")
+    assert out.splitlines()[-8].startswith("ACCEPTED  [SIMULATED")
     assert run("accept", "latest", "--workspace", "demo", "--by", "ann") == 0
     assert all(step in out for step in ("1. Benchmark", "2. Slice", "3. Loss", "4. Better prompts", "5. Gate"))
     assert "SIMULATED" in out
