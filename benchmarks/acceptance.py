@@ -289,7 +289,7 @@ def walks(splits: range, rows: int, file: Path | None) -> None:
         print(f"  --least-chance {least:g}: {len(looks)} looks, {sum(one['accepted'] for one in looks)} accepted")
     drawn = [(one["chance"], one["share"]) for one in sent if one.get("share") is not None]
     total = sum(share for _, share in drawn)
-    for least in (0.005, 0.01, 0.02, 0.03, 0.05, 0.1):
+    for least in (0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1):
         lost = sum(share for chance, share in drawn if chance < least)
         looks = sum(chance < least for chance, _ in drawn)
         print(f"  under {least:g}: {looks} of {len(drawn)} candidates, {lost:.2f} of {total:.2f} accepts lost")

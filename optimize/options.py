@@ -128,7 +128,7 @@ class GateOptions:
     shares: tuple[float, float, float, float] | None = _gate(None, SHARES, kind="shares", flag="--split")
     allow_opened: bool = _gate(False, "Seal rows that an earlier run had open all the same; the decision says so.")
     least_chance: float = _gate(
-        0.01, "No look is spent on a candidate whose chance of being accepted is under this; the run ends as not sent."
+        0.015, "No look is spent on a candidate whose chance of being accepted is under this; the run ends as not sent."
     )
     look_anyway: bool = _gate(False, "Put the best candidate through the gate whatever its chance.")
     by: str | None = option("Output", None, "Column of the closing table [default: dataset, if there is one].")
