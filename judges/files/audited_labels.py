@@ -6,7 +6,6 @@ a fresh holdout.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -106,18 +105,7 @@ def _finding(record: Record, right: str, labels: OutputScale | None, problems: P
 
 
 def _grade(cell: Cell, labels: OutputScale | None) -> float | None:
-    if labels is not None:
-        return read_grade(cell, words_of(labels))
-    text = as_text(cell)
-    if text is None or not text.strip():
-        return None
-    try:
-        grade = float(text)
-    except ValueError:
-        grade = math.nan
-    if not math.isfinite(grade):
-        raise ValueError(f"{shorten(text)} is not a number")
-    return grade
+    return read_grade(cell, {} if labels is None else words_of(labels))
 
 
 def with_audited_labels(dataset: Dataset, path: Path | str, *, complete: bool = True) -> Dataset:

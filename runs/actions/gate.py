@@ -29,7 +29,7 @@ from ...judges.judge import require_answers
 from ...judges.splits import SEALED
 from ...optimize import RunSettings, gate
 from ...optimize.holdout.row_fingerprints import RowFingerprints
-from ...optimize.holdout.sides import known_sides
+from ...optimize.holdout.sides import grouped_as_placed, known_sides
 from ...optimize.settings import require_probability
 from ..config.environment import Environment
 from ..config.options import JudgeModelOptions, ModelOptions
@@ -179,7 +179,9 @@ def _holdout_of(workspace: Workspace, dataset: Dataset) -> Dataset:
 
     The file that a judge was optimized on holds training rows, on which a later edit of it must not be decided.
     """
-    sides = known_sides(HoldoutLedger(workspace.database).memories(), dataset)
+    memories = HoldoutLedger(workspace.database).memories()
+    dataset = grouped_as_placed(memories, dataset)
+    sides = known_sides(memories, dataset)
     open_groups = {name for name, placed in sides.items() if placed - set(SEALED)}
     holdout = {name for name, placed in sides.items() if placed == {"holdout"}}
     if not (open_groups and holdout):
