@@ -27,6 +27,8 @@ def leaves(path: tuple[str, ...], command: click.Command) -> Iterator[tuple[str,
         for name in command.list_commands(context):
             inner = command.get_command(context, name)
             assert inner is not None
+            if inner.hidden:  # a word that was retired
+                continue
             yield from leaves((*path, name), inner)
     else:
         yield " ".join(path), command
