@@ -249,10 +249,11 @@ class LabelSession:
 
     def _look_for(self, drawn: Draw) -> bool:
         """Enter the look of a queue that decides; False where another row is the first at what it may spend."""
-        if LOOK_WANTED in self.config.design:
-            self.config = enter_queue_look(self._workspace, self.run_id)
-            self._queue = open_queue(self.config)
-        return self.is_second or self._queue.next([]) == drawn
+        if LOOK_WANTED not in self.config.design:
+            return True
+        self.config = enter_queue_look(self._workspace, self.run_id)
+        self._queue = open_queue(self.config)
+        return self._queue.next([]) == drawn
 
 
 def needs_second(run_id: str, record: LabelRecord, share: float) -> bool:

@@ -128,3 +128,17 @@ def test_what_a_measurement_costs_is_said_before_a_model_is_asked(
     told = capsys.readouterr().out
     assert "look 2, alpha 0.0076" in told
     assert "spent on these rows before: bench of " in told
+
+
+def test_an_edit_is_gated_on_the_rows_that_were_sealed_first(folder: Path, say: Say) -> None:  # noqa: F811
+    """Though it was measured on the others many times: the first look, at the sealed holdout alone."""
+    bench(say, "groundedness", "--seal")
+    bench(say, "v1.yaml")
+    words = ("gate", "groundedness", "v1.yaml", "rows.jsonl", "--target", "precision", *SIMULATED, "--json")
+    body = json.loads(say(*words))
+    with Workspace(folder) as place:
+        (first, *_) = HoldoutLedger(place.database).memories()
+        sizes = {part.rows for part in first.sealed.values()}
+        (record,) = HoldoutLedger(place.database).history().records
+    assert body["rows"] in sizes
+    assert (record.look.number, record.look.spent) == (1, ())
