@@ -548,7 +548,10 @@ def _read_prose(text: str, form: ReplyForm, loose: bool) -> Reading | None:
         text = "\n".join(lines[1:-1]).strip()
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if loose:
+        value = _value_pattern(form)
         text = text.translate(_WIDE)
+        # `<4>` where the prompt has written `<1 to 5>`
+        text = re.sub(r"<([^<>/\n]{1,20})>", lambda one: one[1] if _only_value(value, one[1]) else one[0], text)
     for head in list(_heads_pattern(form).finditer(text))[:8]:
         before = text[: head.start()].strip()
         if before and _verdict_in_place(before, form) and (reading := _prose_verdict(before, form, loose)):

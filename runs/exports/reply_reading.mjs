@@ -611,7 +611,10 @@ function readProse(reply, form, loose) {
   }
   text = text.replace(/\r\n?/g, '\n');
   if (loose) {
+    const { only } = patternsOf(form);
     text = withPlainDigits(text);
+    // `<4>` where the prompt has written `<1 to 5>`
+    text = text.replace(/<([^<>/\n]{1,20})>/gu, (whole, inner) => (valueAt(only, inner) === null ? whole : inner));
   }
   for (const head of from(headsPattern(form), text, 0).slice(0, 8)) {
     const before = strip(text.slice(0, head.index));
