@@ -177,7 +177,7 @@ class _Lines:
                 return line.decode()
             except UnicodeDecodeError as error:
                 bad = f"byte 0x{line[error.start]:02x} at column {error.start + 1}"
-                self._damage(f"{bad} is not UTF-8; save the file as UTF-8")
+                self._damage(f"{bad} is not UTF-8; save the file as UTF-8 (in Excel: CSV UTF-8)")
         return line.replace(b"\0", b" ").decode(errors="replace")
 
     def _damage(self, message: str) -> None:
@@ -221,10 +221,15 @@ def _rows_inside(body: dict[str, Any], problems: Problems) -> list[Any]:  # Any:
     lists: dict[str, list[Any]] = {}
     for name, value in body.items():
         inside = {f"{name}.{key}": inner for key, inner in value.items()} if isinstance(value, dict) else {name: value}
-        lists |= {path: inner for path, inner in inside.items() if isinstance(inner, list) and inner}
+        lists |= {path: inner for path, inner in inside.items() if isinstance(inner, list)}
     columns = body.get("columns")
-    if isinstance(columns, list) and all(isinstance(row, list) for row in lists.get("data", [None])):
-        return [dict(zip(columns, row, strict=False)) for row in lists["data"]]
+    split = lists.get("data", [None])
+    if isinstance(columns, list) and all(isinstance(row, list) and len(row) == len(columns) for row in split):
+        return [dict(zip(columns, row, strict=True)) for row in split]
+    of_objects = any(isinstance(cell, dict) for column in lists.values() for cell in column)
+    as_long = len({len(column) for column in lists.values()}) == 1
+    if len(body) > 1 and lists.keys() == body.keys() and as_long and not of_objects:
+        return [dict(zip(lists, cells, strict=True)) for cells in zip(*lists.values(), strict=True)]
     if body and all(isinstance(value, dict) for value in body.values()):
         if all(str(key).isdecimal() for key in body):
             return [*body.values()]
@@ -237,7 +242,7 @@ def _rows_inside(body: dict[str, Any], problems: Problems) -> list[Any]:  # Any:
         there = f"; lists of objects are in {', '.join(found)}" if found else ""
         hint = "save the list alone as .json, or one object a line as .jsonl"
         raise DataError(f"{problems.path}: a list of objects is needed, this is an object{there}", hint=hint)
-    if path.startswith("results") and "gradingResult" in found[path][0]:
+    if path.startswith("results") and found[path] and "gradingResult" in found[path][0]:
         command = f"judgewright data import promptfoo {problems.path} --out rows.jsonl"
         raise DataError(f"{problems.path} is an output of promptfoo", hint=f"make rows of it: {command}")
     problems.notes.append(f"the rows are the list {path!r} of the file's object")

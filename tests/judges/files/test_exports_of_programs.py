@@ -77,6 +77,7 @@ EXPORTS: dict[str, tuple[str, str | bytes]] = {
     "pandas, JSON Lines": ("a.jsonl", FRAME.to_json(orient="records", lines=True)),
     "Python, NaN beside": ("a.jsonl", "\n".join(json.dumps({**row, "note": float("nan")}) for row in ROWS)),
     "Python, infinite beside": ("a.json", json.dumps([{**row, "ratio": float("inf")} for row in ROWS])),
+    "columns of lists": ("a.json", json.dumps(FRAME.to_dict("list"))),
     "an object with data": ("a.json", json.dumps({"data": ROWS, "version": 1})),
     "an object with rows and others": ("a.json", json.dumps({"columns": [{"name": "id"}], "rows": ROWS})),
     "two levels down": ("a.json", json.dumps({"export": {"examples": ROWS, "count": 6}})),
@@ -124,6 +125,8 @@ def test_where_rows_were_found_is_said_or_asked(tmp_path: Path) -> None:
     """One list of objects is taken; of several without a usual name all are named."""
     one = read(write(tmp_path, "one.json", json.dumps({"made": "today", "answers": ROWS})))
     assert "the rows are the list 'answers' of the file's object" in one.notes
+    with pytest.raises(DataError, match="the file has no rows"):
+        read(write(tmp_path, "none.json", json.dumps({"data": []})))
     two = write(tmp_path, "two.json", json.dumps({"first": ROWS, "second": ROWS}))
     with pytest.raises(DataError, match="lists of objects are in first, second") as caught:
         read(two)
