@@ -462,7 +462,7 @@ def _flat(value: Any, at: int, problems: Problems) -> Iterator[Record]:  # Any: 
     if not isinstance(value, Mapping):
         problems.add(at, f"an object is needed, this is {_json_type(value)}: {shorten(value)}")
         return
-    if all(cell is None or cell == "" or cell != cell for cell in value.values()):  # NaN differs from itself
+    if _says_nothing(next(iter(value.values()), None)) and all(map(_says_nothing, value.values())):
         problems.blank += 1
         return
     if _PLAIN.issuperset(map(type, value.values())):
@@ -485,6 +485,12 @@ def _flat(value: Any, at: int, problems: Problems) -> Iterator[Record]:  # Any: 
                 problems.add(at, f"the field {shorten(name)} is nested too deeply")
                 return
     yield Record(at, fields)
+
+
+def _says_nothing(cell: Any) -> bool:  # Any: JSON, or what a data frame holds
+    if isinstance(cell, float):
+        return cell != cell  # NaN differs from itself
+    return cell is None or (isinstance(cell, str) and not cell)
 
 
 def _cell(value: Any) -> Cell:  # Any: JSON, or what Parquet holds

@@ -11,12 +11,13 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from judgewright.judges import DataError, Dataset, OutputScale, load_dataset, load_verdicts
 from judgewright.judges.datasets import open_source
-from judgewright.judges.files import VerdictColumns, stream_verdicts
+from judgewright.judges.files import VerdictColumns, rows_in_memory, stream_verdicts
 
 BINARY = OutputScale(kind="binary", threshold=1.0)
 SOURCE = 'The canteen opens at 7:30, serves 20 meals; "lunch" costs 4,50 €\nand dinner 6 €.'
@@ -131,6 +132,16 @@ def test_where_rows_were_found_is_said_or_asked(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="lists of objects are in first, second") as caught:
         read(two)
     assert "save the list alone" in (caught.value.hint or "")
+
+
+def test_a_data_frame_may_hold_lists_and_gaps() -> None:
+    """Its first column too; a row without anything is blank."""
+    frame = FRAME.astype({"label": "Int64"})
+    frame.insert(0, "tags", [np.array([1, 2]), pd.NA, [], None, float("nan"), "x"])
+    frame.loc[6] = [None] * len(frame.columns)
+    data = load_dataset(rows_in_memory(frame), inputs=("source", "statement"), scale=BINARY)
+    assert [row.label for row in data.rows] == [row["label"] for row in ROWS]
+    assert "blank rows, skipped: 1" in data.notes
 
 
 def test_windows_1252_is_named_with_what_to_do(tmp_path: Path) -> None:
