@@ -129,5 +129,5 @@ TARGET = Target(
     tool="Inspect AI 0.3",
     write=write,
     check="inspect.py",
-    requires=("inspect-ai>=0.3.270,<0.4", "openai>=2.40,<4"),
+    requires=("inspect-ai>=0.3.270,<0.4", "openai>=3.4,<4"),
 )

@@ -141,5 +141,5 @@ TARGET = Target(
     tool="lm-evaluation-harness 0.4",
     write=write,
     check="lmeval.py",
-    requires=("lm-eval>=0.4.11,<0.5", "openai>=2.20,<4"),
+    requires=("lm-eval>=0.4.12,<0.5", "openai>=2.20,<4"),
 )
