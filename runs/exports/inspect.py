@@ -117,10 +117,13 @@ def write(context: ExportContext) -> ExportedFiles:
             *module_differences(context),
             "Inspect calls the end of a reply `unknown` where the endpoint gives no reason for it, or one that Inspect "
             "does not know; such a reply is unscored there.",
+            "Inspect asks models of newer names through OpenAI's Responses API, which is another request, unless the "
+            "model is given `responses_api: false`, as in the line that uses it.",
         ),
         unread=(NO_REASON,),
         scores=ScoreMap.of_grades(context, how),
-        usage=f"inspect eval {file} -T rows=rows.jsonl --model none --model-role grader=openai/{context.model}",
+        usage=f"inspect eval {file} -T rows=rows.jsonl --model none --model-role "
+        f"'grader={{model: openai/{context.model}, model_args: {{responses_api: false}}}}'",
     )
 
 
