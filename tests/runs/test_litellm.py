@@ -86,8 +86,7 @@ def test_a_whole_walk_with_two_providers_and_two_keys(
         assert optimizing
         assert len(asked_foreign) < 20
         assert len(plain.seen) > 100
-    # One call more read the objective, in a run of its own.
-    assert len(foreign.seen) + len(plain.seen) == body["calls"] + 1
+    assert len(foreign.seen) + len(plain.seen) == body["calls"]
     (events,) = [shown(folder, body["run"], capsys)]
     (loss,) = [event["payload"] for event in events if event["kind"] == "loss"]
     assert loss["written_by"] != "default", loss["refusals"]
