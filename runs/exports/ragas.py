@@ -112,5 +112,5 @@ TARGET = Target(
     tool="Ragas 0.4",
     write=write,
     check="ragas.py",
-    requires=("ragas>=0.4.2,<0.5", "langchain-community<0.4"),
+    requires=("ragas>=0.4.3,<0.5", "langchain-community<0.4"),
 )
