@@ -76,8 +76,9 @@ def words_in(cells: Iterable[Cell], given: Mapping[str, float]) -> Mapping[str, 
         return {word: grade for word, grade in given.items() if word in _PLAIN or WORDS.get(word) != grade}
     if any(_is_own(text, given) for text in texts) or all(_stands_for(text, given) is not None for text in texts):
         return given
+    spelled = {folded(text) for text in texts}
     for scale in _SCALES:
-        if all(folded(text) in scale for text in texts):
+        if spelled <= scale.keys() and len({scale[word] for word in spelled}) == len(spelled):
             return {**given, **scale, **{text.casefold(): scale[folded(text)] for text in texts}}
     return {**given, **_glossed(texts)}
 

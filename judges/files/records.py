@@ -237,6 +237,8 @@ def _rows_inside(body: dict[str, Any], problems: Problems) -> list[Any]:  # Any:
         if keys and all(key.isdecimal() for key in keys):
             return [{name: column.get(key) for name, column in body.items()} for key in keys]
     found = {path: rows for path, rows in lists.items() if all(isinstance(row, dict) for row in rows)}
+    if not found and len(lists) > 1 and lists.keys() == body.keys() and len({*map(len, lists.values())}) == 1:
+        return [dict(zip(body, cells, strict=True)) for cells in zip(*lists.values(), strict=True)]
     path = next((path for path in _ROWS_AT if path in found), next(iter(found), None) if len(found) == 1 else None)
     if path is None:
         there = f"; lists of objects are in {', '.join(found)}" if found else ""

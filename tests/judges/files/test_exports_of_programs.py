@@ -72,6 +72,7 @@ EXPORTS: dict[str, tuple[str, str | bytes]] = {
     "pandas, NaN": ("a.csv", FRAME.assign(note=float("nan")).to_csv(index=False, na_rep="NaN")),
     "pandas, JSON of columns": ("a.json", FRAME.to_json()),
     "pandas, JSON by index": ("a.json", FRAME.to_json(orient="index")),
+    "pandas and datasets, lists by column": ("a.json", json.dumps(FRAME.to_dict("list"))),
     "pandas, JSON of records": ("a.json", FRAME.to_json(orient="records")),
     "pandas, JSON split": ("a.json", FRAME.to_json(orient="split")),
     "pandas, JSON table": ("a.json", FRAME.to_json(orient="table")),

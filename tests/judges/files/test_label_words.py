@@ -49,6 +49,10 @@ def read(path: Path, scale: OutputScale = BINARY, **more: object) -> Dataset:
         (["good", "bad", "N/A", "#NV", "<NA>"], [1, 0, None, None, None]),
         (["agree", "disagree"], [1, 0]),
         (["1 (correct)", "0 (wrong)"], [1, 0]),
+        (["正确", "错误"], [1, 0]),
+        (["evet", "HAYIR", "hayır"], [1, 0, 0]),
+        (["DOĞRU", "YANLIŞ"], [1, 0]),
+        (["نعم", "لا"], [1, 0]),
     ],
 )
 def test_words_that_are_clear_by_themselves_are_read(
@@ -71,6 +75,8 @@ def test_words_that_are_clear_by_themselves_are_read(
         (["1 - Strongly disagree", "2 - Disagree", "3 - Neutral", "5 - Strongly agree"], [1, 2, 3, 5], "1..5"),
         (["agree", "neutral", "strongly agree"], [4, 3, 5], "1..5"),
         (["Poor", "Fair", "Good", "Excellent"], [2, 3, 4, 5], "1..5"),
+        (["Poor", "Fair", "Good", "Very good", "Excellent"], [1, 2, 3, 4, 5], "1..5"),
+        (["good", "ok", "bad"], [4, 3, 2], "1..5"),
         (["Excellent (5)", "Bad (1)"], [5, 1], "1..5"),
         (["5/5", "1/5", "3/5"], [5, 1, 3], "1..5"),
         (["★★★★★", "★☆☆☆☆"], [5, 1], "1..5"),
