@@ -25,11 +25,6 @@ def read_alce(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Fl
     all it cites, 0/1, or with `level` = `citation` for each sentence and one cited document, graded
     0 to 2. Citation marks are taken out of the statement. A question is a group.
 
-    Args:
-        path: One of the two files.
-        options: `level` is `sentence` or `citation` and matters for the citations file only.
-        notes: Told which label scale to name, and how many sentences cite nothing and are left out.
-
     Raises:
         DataError: The file is neither of the two.
         InputError: A level is given for the usefulness file.

@@ -49,10 +49,7 @@ class Item:
 def read_bodies(path: Path, problems: Problems, *, inside: str = "") -> Iterator[tuple[int, Body]]:
     """Yield the objects of a file with their places: JSON Lines, a JSON list, an object that holds one, or a table.
 
-    Args:
-        path: The file.
-        problems: Told what cannot be read.
-        inside: The field of the one object that holds the list.
+    `inside` is the field of the one object that holds the list.
 
     Raises:
         DataError: The file cannot be read, or holds no list of objects.
@@ -97,14 +94,8 @@ def flat(name: str, value: Any) -> dict[str, Any]:  # Any: JSON
 def rows_of(path: Path, items: Iterable[Item], options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
     """Yield a row for each item: its mapped columns, all others, and the label with how it came about.
 
-    Where several people answered, the label is what they agree on; their grades are in `annotation_1` and so on.
-
-    Args:
-        path: The file, for messages.
-        items: What was read.
-        options: `columns` maps our names to the tool's, `label` and `reason` to its questions; `label_map` gives
-            words their grade.
-        notes: Told how many items have no answer, or several that differ.
+    Where several people answered, the label is what they agree on; their grades are in
+    `annotation_1` and so on. `options.columns` maps `label` and `reason` to questions of the tool.
 
     Raises:
         InputError: Several questions were asked, and none is named.

@@ -146,10 +146,7 @@ def _list(value: Any) -> list[Any]:  # Any: JSON; in a table a list stands as te
 def read_langfuse(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
     """Yield a row for each trace of Langfuse that people scored.
 
-    Args:
-        path: Traces with their `scores`, as the API gives them; or a folder with traces and scores apart.
-        options: As `rows_of` has it.
-        notes: As `rows_of` has it.
+    Traces have their `scores`, as the API gives them, or a folder has traces and scores apart.
 
     Raises:
         InputError: Several scores were given, and none is named.

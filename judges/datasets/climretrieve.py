@@ -24,12 +24,7 @@ def read_climretrieve(path: Path, options: ReadOptions, notes: list[str]) -> Ite
     Either of the two tables is read: the passages that experts marked (grades 1 to 3), or all
     paragraphs of the reports, where 0 was given to whatever matched no marked passage and by
     nobody; `label_origin` tells which. The columns on the likeness to the marked passages give the
-    label away and are left out.
-
-    Args:
-        path: The table as CSV or Parquet (the release's Excel file saved as CSV), or a folder of such.
-        options: Nothing of it is used.
-        notes: Told how many zeros nobody gave, and how many marked passages have no grade.
+    label away and are left out. The release's Excel file is read once it is saved as CSV.
 
     Raises:
         DataError: A file is neither of the two tables, or a grade is none of 0 to 3.

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..files.problems import Problems, shorten
-from ..files.records import unit_of
-from .release import as_text, folded_text, group_of, read_table_of, table_files
+from ..files.problems import shorten
+from .release import as_text, folded_text, group_of, read_tables
 from .source import Flat, ReadOptions, Source
 
 _COLUMNS = ("financebench_id", "question", "gold_answer", "label")
@@ -17,45 +16,38 @@ _LABELS = {"correct answer": 1, "incorrect answer": 0, "refusal": 0}
 def read_financebench(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
     """Yield a row for each answer, labelled 1 where people marked it correct; a refusal is 0, and `label_text` tells.
 
-    A question is a group, so that the answers of all models to it stay together.
-
-    Args:
-        path: One of the result files (`gpt-4_oracle.jsonl`), or a folder of them.
-        options: Nothing of it is used.
-        notes: Told how many answers are refusals, and how many are empty and left out.
+    A question is a group, so that the answers of all models to it stay together; empty answers are
+    left out. The files are results such as `gpt-4_oracle.jsonl`.
 
     Raises:
         DataError: A file is not of this release, or a label is none of the three.
     """
     empty = refused = 0
-    for file in table_files(path):
-        problems = Problems(file, unit_of(file))
-        for record in read_table_of(file, _COLUMNS, problems):
-            fields = record.fields
-            marked = folded_text(fields["label"])
-            if marked not in _LABELS:
-                said = shorten(fields["label"])
-                problems.add(record.at, f"field 'label': {said} is none of Correct Answer, Incorrect Answer, Refusal")
-                continue
-            answer, question = as_text(fields.get("model_answer")).strip(), as_text(fields["question"]).strip()
-            if not answer:
-                empty += 1
-                continue
-            refused += marked == "refusal"
-            model, mode = as_text(fields.get("model_name")), as_text(fields.get("eval_mode"))
-            yield {
-                "id": "-".join(filter(None, (as_text(fields["financebench_id"]), model, mode))),
-                "dataset": "financebench",
-                "group_id": group_of("financebench", question),
-                "query": question,
-                "gold_answer": as_text(fields["gold_answer"]).strip(),
-                "answer": answer,
-                "label": _LABELS[marked],
-                "label_text": marked,
-                "generator": model or None,
-                "eval_mode": mode or None,
-            }
-        problems.check()
+    for _, record, problems in read_tables(path, _COLUMNS):
+        fields = record.fields
+        marked = folded_text(fields["label"])
+        if marked not in _LABELS:
+            strange, known = shorten(fields["label"]), "Correct Answer, Incorrect Answer, Refusal"
+            problems.add(record.at, f"field 'label': {strange} is none of {known}")
+            continue
+        answer, question = as_text(fields.get("model_answer")).strip(), as_text(fields["question"]).strip()
+        if not answer:
+            empty += 1
+            continue
+        refused += marked == "refusal"
+        model, mode = as_text(fields.get("model_name")), as_text(fields.get("eval_mode"))
+        yield {
+            "id": "-".join(filter(None, (as_text(fields["financebench_id"]), model, mode))),
+            "dataset": "financebench",
+            "group_id": group_of("financebench", question),
+            "query": question,
+            "gold_answer": as_text(fields["gold_answer"]).strip(),
+            "answer": answer,
+            "label": _LABELS[marked],
+            "label_text": marked,
+            "generator": model or None,
+            "eval_mode": mode or None,
+        }
     if refused:
         notes.append(f"refusals, which count as wrong answers: {refused:,}")
     if empty:

@@ -18,12 +18,6 @@ from .source import Flat, ReadOptions, Source
 def read_generic(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
     """Yield each record with its mapped columns renamed and all others kept; the label becomes a number.
 
-    Args:
-        path: A file, or a folder of them.
-        options: `columns` maps our names to the file's; `label_map` says what words of the label
-            stand for, beside those that are clear by themselves.
-        notes: Told where ids were made from the file's name and the line.
-
     Raises:
         InputError: Nothing is mapped.
         DataError: A mapped column is missing, or a label is no grade.

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from ..files.problems import Problems
-from ..files.records import Record, parse_strictly, unit_of
-from .release import as_text, read_table_of, table_files
+from ..files.records import Record, parse_strictly
+from .release import as_text, read_tables
 from .source import Flat, ReadOptions, Source
 
 _MONTH = re.compile(
@@ -43,21 +42,13 @@ def read_hotpotqa(path: Path, options: ReadOptions, notes: list[str]) -> Iterato
     Every second question, in an order drawn by the seed, gets an answer of the same kind as its own
     (yes/no, number, date, entity): a hard negative, `same_kind`; the others get any answer,
     `shuffled`. So the classes are balanced, and so are the kinds of negatives. An answer equal to
-    the gold one is never drawn.
-
-    Args:
-        path: hotpot_train_v1.1.json, hotpot_dev_distractor_v1.json, hotpot_dev_fullwiki_v1.json or the hub's Parquet.
-        options: `seed` decides the negatives.
-        notes: Told how to read the hard negatives, and for how many questions there was none.
+    the gold one is never drawn. The file is hotpot_train_v1.1.json, hotpot_dev_distractor_v1.json,
+    hotpot_dev_fullwiki_v1.json or the hub's Parquet.
 
     Raises:
         DataError: A file is not of this release.
     """
-    items: list[_Item] = []
-    for file in table_files(path):
-        problems = Problems(file, unit_of(file))
-        items += [_item(record) for record in read_table_of(file, ("question", "answer"), problems)]
-        problems.check()
+    items = [_item(record) for _, record, _ in read_tables(path, ("question", "answer"))]
     random = Random(options.seed)
     # Drawn before any negative, so that which questions are hard depends on the seed alone.
     hard = set(random.sample(range(len(items)), len(items) // 2))

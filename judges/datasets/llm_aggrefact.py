@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..files.label_words import WORDS, read_grade
-from ..files.problems import Problems
-from ..files.records import name_of, unit_of
-from .release import as_number, as_text, group_of, read_table_of, table_files
+from ..files.records import name_of
+from .release import as_text, group_of, read_tables
 from .source import Flat, ReadOptions, Source
 
 _COLUMNS = ("dataset", "doc", "claim", "label")
@@ -17,37 +16,28 @@ _COLUMNS = ("dataset", "doc", "claim", "label")
 def read_llm_aggrefact(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
     """Yield a row for each claim; the sub-dataset is the slice column `dataset`, claims on one document are a group.
 
-    Args:
-        path: A file of the release or a folder of its shards.
-        options: Nothing of it is used.
-        notes: Nothing is added.
-
     Raises:
         DataError: A file is not of this release, or a label is neither 0 nor 1.
     """
-    for file in table_files(path):
-        problems = Problems(file, unit_of(file))
-        for record in read_table_of(file, _COLUMNS, problems):
-            label = None
-            try:
-                label = read_grade(record.fields["label"], WORDS)
-            except ValueError as error:
-                problems.add(record.at, f"field 'label': {error}")
-                continue
-            if label not in (0, 1):
-                problems.add(record.at, f"field 'label': {label!r} is neither 0 nor 1")
-                continue
-            doc = as_text(record.fields["doc"])
-            yield {
-                "id": f"{name_of(file)}-{record.at}",
-                "dataset": as_text(record.fields["dataset"]),
-                "group_id": group_of("doc", doc),
-                "source": doc,
-                "statement": as_text(record.fields["claim"]),
-                "label": as_number(label),
-                "contamination_identifier": record.fields.get("contamination_identifier"),
-            }
-        problems.check()
+    for file, record, problems in read_tables(path, _COLUMNS):
+        try:
+            label = read_grade(record.fields["label"], WORDS)
+        except ValueError as error:
+            problems.add(record.at, f"field 'label': {error}")
+            continue
+        if label not in (0, 1):
+            problems.add(record.at, f"field 'label': {label!r} is neither 0 nor 1")
+            continue
+        doc = as_text(record.fields["doc"])
+        yield {
+            "id": f"{name_of(file)}-{record.at}",
+            "dataset": as_text(record.fields["dataset"]),
+            "group_id": group_of("doc", doc),
+            "source": doc,
+            "statement": as_text(record.fields["claim"]),
+            "label": int(label),
+            "contamination_identifier": record.fields.get("contamination_identifier"),
+        }
 
 
 LLM_AGGREFACT = Source(

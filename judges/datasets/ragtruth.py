@@ -46,12 +46,7 @@ def read_ragtruth(path: Path, options: ReadOptions, notes: list[str]) -> Iterato
     A response is unsupported (0) when a span is labelled in it, a sentence when a span overlaps it.
     A span that is true but not in the source counts as unsupported too, because a groundedness
     judge looks at nothing but the source; `implicit_true_only` tells such rows apart. All responses
-    to one source are a group.
-
-    Args:
-        path: The folder with response.jsonl and source_info.jsonl, or response.jsonl beside the other.
-        options: `level` is `response` or `sentence`.
-        notes: Told how many responses have a quality issue.
+    to one source are a group. response.jsonl and source_info.jsonl are in one folder.
 
     Raises:
         DataError: A file is missing or not of this release, or a span lies outside its response.

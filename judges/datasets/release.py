@@ -11,7 +11,20 @@ from typing import IO, Any, cast
 
 from ..errors import DataError
 from ..files.problems import Problems, shorten
-from ..files.records import FORMATS, UTF_16, Cell, Record, file_errors, parse_strictly, read_records
+from ..files.records import FORMATS, UTF_16, Cell, Record, file_errors, parse_strictly, read_records, unit_of
+
+
+def read_tables(path: Path, needed: Sequence[str]) -> Iterator[tuple[Path, Record, Problems]]:
+    """Yield the records of a table, or of all tables of a folder, as `read_table_of` does.
+
+    Each comes with its file and with the problems to enter what is wrong with it, which are raised
+    at the file's end.
+    """
+    for file in table_files(path):
+        problems = Problems(file, unit_of(file))
+        for record in read_table_of(file, needed, problems):
+            yield file, record, problems
+        problems.check()
 
 
 def read_table_of(path: Path, needed: Sequence[str], problems: Problems) -> Iterator[Record]:

@@ -34,11 +34,8 @@ class Qrel:
 def read_trec_dl(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
     """Yield a row for each judged pair whose texts are there; a query is a group.
 
-    Args:
-        path: A folder with the qrels (`*qrel*`), the queries (`*quer*` or `*topic*`) and the
-            passages (`*passage*`, `*collection*`, `*corpus*` or `*document*`), or the qrels file itself.
-        options: `queries` and `passages` name what is not in the folder.
-        notes: Told how many judged pairs lack a text.
+    The path is a folder with the qrels (`*qrel*`), the queries (`*quer*` or `*topic*`) and the
+    passages (`*passage*`, `*collection*`, `*corpus*` or `*document*`), or the qrels file itself.
 
     Raises:
         DataError: A file is missing or not in the format, or no judged pair has its texts.
@@ -70,14 +67,7 @@ def join_texts(
     dataset: str,
     notes: list[str],
 ) -> Iterator[Flat]:
-    """Yield the rows of judged pairs.
-
-    Args:
-        qrels: The grades.
-        queries: Texts by id.
-        passages: Texts by id.
-        dataset: The slice column `dataset`.
-        notes: Told how many pairs lack a text.
+    """Yield the rows of judged pairs whose texts are there, by id; the notes count the others.
 
     Raises:
         DataError: No pair has both texts.
