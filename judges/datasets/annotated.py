@@ -14,7 +14,7 @@ from ..files.label_words import map_hint, read_grade
 from ..files.problems import Problems, shorten
 from ..files.records import Cell, kind_of, read_records
 from ..files.verdict_scale import words_for
-from .release import as_number, read_document, read_objects
+from .release import as_number, read_document, read_objects, require_mapped
 from .source import Flat, ReadOptions
 
 Body = Mapping[str, Any]  # Any: JSON
@@ -49,7 +49,7 @@ class Item:
 def read_bodies(path: Path, problems: Problems, *, inside: str = "") -> Iterator[tuple[int, Body]]:
     """Yield the objects of a file with their places: JSON Lines, a JSON list, an object that holds one, or a table.
 
-    `inside` is the field of the one object that holds the list.
+    `inside` is the field of an object, or of one inside it, that holds the list.
 
     Raises:
         DataError: The file cannot be read, or holds no list of objects.
@@ -63,7 +63,7 @@ def read_bodies(path: Path, problems: Problems, *, inside: str = "") -> Iterator
             yield record.at, record.fields
         return
     document = read_document(path)
-    if isinstance(document, dict) and isinstance(document.get(inside), list):
+    while isinstance(document, dict) and inside in document:
         document = document[inside]
     if not isinstance(document, list):
         raise DataError(f"{path}: a list of objects is needed, as the tool exports it")
@@ -105,7 +105,7 @@ def rows_of(path: Path, items: Iterable[Item], options: ReadOptions, notes: list
     problems = Problems(path, "row")
     question = _question(path, every, options)
     columns = {ours: name for ours, name in options.columns.items() if ours not in (LABEL, REASON)}
-    _require_columns(path, every, columns)
+    require_mapped(path, columns, list(dict.fromkeys(name for item in every for name in item.fields)))
     words, given = words_for(options.label_map), list[Cell]()
     unanswered = differing = 0
     for item in every:
@@ -146,17 +146,6 @@ def _question(path: Path, items: list[Item], options: ReadOptions) -> str:
     if len(asked) > 1:
         raise InputError(f"{path}: which question is the label? {listed}", hint=f"--map label={asked[0]}")
     return asked[0]
-
-
-def _require_columns(path: Path, items: list[Item], columns: Mapping[str, str]) -> None:
-    names = list(dict.fromkeys(name for item in items for name in item.fields))
-    for ours, column in columns.items():
-        if column in names:
-            continue
-        near = near_names(column, names)
-        hint = f"did you mean --map {ours}={near[0]}?" if near else f"map {ours!r} to one of them"
-        listed = ", ".join(map(repr, names[:30]))
-        raise DataError(f"{path}: the column {column!r} is missing; the columns are {listed}", hint=hint)
 
 
 def _word(value: str | int | float | bool | None) -> str | int | float | None:

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
-from typing import Any, cast
+from typing import Any
 
 from ..errors import DataError
 from ..files.problems import Problems, shorten
-from ..files.records import kind_of, unit_of
+from ..files.records import unit_of
 from .annotated import Body, Item, PersonAnswer, flat, read_bodies, rows_of
-from .release import as_number, read_document, table_files
+from .release import as_number, table_files
 from .source import Flat, ReadOptions, Source
 
 _VALUES = ("choices", "rating", "number", "text", "taxonomy")
@@ -271,17 +271,13 @@ def read_promptfoo(path: Path, options: ReadOptions, notes: list[str]) -> Iterat
     """
     for file in table_files(path):
         problems = Problems(file, unit_of(file))
-        document = [] if kind_of(file) != ".json" else read_document(file)
-        for _ in range(2):
-            document = document.get("results") if isinstance(document, dict) else document
-        bodies = enumerate(document or (), 1) if kind_of(file) == ".json" else read_bodies(file, problems)
         found = unlabelled = 0
-        for at, body in bodies:
-            if not isinstance(body, dict) or "vars" not in body:
-                listed = f"; the columns are {', '.join(map(shorten, body))}" if isinstance(body, dict) else ""
-                message = f"{file}: no output of promptfoo: 'vars' is missing{listed}"
+        for at, body in read_bodies(file, problems, inside="results"):
+            if "vars" not in body:
+                listed = ", ".join(map(shorten, body))
+                message = f"{file}: no output of promptfoo: 'vars' is missing; the columns are {listed}"
                 raise DataError(message, hint="write one with promptfoo eval -o results.json")
-            row = _promptfoo_row(at, cast("Body", body))
+            row = _promptfoo_row(at, body)
             found, unlabelled = found + 1, unlabelled + (row["label"] is None)
             yield row
         problems.check()

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ..errors import DataError, InputError
-from ..files.columns import near_names
+from ..errors import InputError
 from ..files.label_words import map_hint, read_grade
 from ..files.problems import Problems
 from ..files.records import Cell, Record, name_of, read_records, unit_of
 from ..files.verdict_scale import words_for
-from .release import as_number, table_files
+from .release import as_number, require_mapped, table_files
 from .source import Flat, ReadOptions, Source
 
 
@@ -35,14 +34,7 @@ def read_generic(path: Path, options: ReadOptions, notes: list[str]) -> Iterator
         labels: list[Cell] = []
         for number, record in enumerate(read_records(file, problems)):
             if number == 0:
-                for ours, column in mapping.items():
-                    if column in record.fields:
-                        continue
-                    hint = f"map {ours!r} to one of them"
-                    if near := near_names(column, list(record.fields)):
-                        hint = f"did you mean --map {ours}={near[0]}?"
-                    listed = ", ".join(map(repr, list(record.fields)[:30]))
-                    raise DataError(f"{file}: the column {column!r} is missing; the columns are {listed}", hint=hint)
+                require_mapped(file, mapping, list(record.fields))
             if "label" in mapping:
                 labels.append(record.fields.get(mapping["label"]))
             row = _row(record, mapping, words, problems)

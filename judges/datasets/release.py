@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-from collections.abc import Iterator, Sequence
+import io
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 from ..errors import DataError
+from ..files.columns import near_names
 from ..files.problems import Problems, shorten
-from ..files.records import FORMATS, UTF_16, Cell, Record, file_errors, parse_strictly, read_records, unit_of
+from ..files.records import (
+    FORMATS,
+    Cell,
+    Record,
+    file_errors,
+    json_document,
+    json_lines,
+    open_bytes,
+    read_records,
+    unit_of,
+)
 
 
 def read_tables(path: Path, needed: Sequence[str]) -> Iterator[tuple[Path, Record, Problems]]:
@@ -56,15 +67,8 @@ def read_objects(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str
     Raises:
         DataError: The file cannot be read at all.
     """
-    with opened(path) as lines:
-        for at, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            try:
-                value = parse_strictly(line)
-            except ValueError as error:
-                problems.add(at, f"not valid JSON: {error}")
-                continue
+    with file_errors(path), open_bytes(path) as stream:
+        for at, value in json_lines(stream, problems):
             if isinstance(value, dict):
                 yield at, value
             else:
@@ -77,27 +81,36 @@ def read_document(path: Path) -> Any:  # Any: JSON
     Raises:
         DataError: The file cannot be read, or is no JSON.
     """
-    with opened(path) as lines:
-        text = lines.read()
-    try:
-        return parse_strictly(text)
-    except ValueError as error:
-        raise DataError(f"{path}: not valid JSON: {error}") from None
+    with file_errors(path), open_bytes(path) as stream:
+        return json_document(stream.read(), path)
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[IO[str]]:
     """Open a UTF-8 text file, also as `.gz`; whatever fails while it is read is a DataError."""
     with file_errors(path):
-        text = gzip.open if path.name.lower().endswith(".gz") else open
         try:
-            with text(path, "rb") as head:
-                marked = head.read(2) in UTF_16
-            with text(path, "rt", encoding="utf-16" if marked else "utf-8-sig") as file:
-                yield cast("IO[str]", file)
+            with io.TextIOWrapper(open_bytes(path), "utf-8-sig") as file:
+                yield file
         except UnicodeDecodeError as error:
             bad = f"byte 0x{error.object[error.start]:02x}"
             raise DataError(f"{path}: {bad} is not UTF-8; save the file as UTF-8") from None
+
+
+def require_mapped(path: Path, columns: Mapping[str, str], names: Sequence[str]) -> None:
+    """Refuse a file that lacks a column which `--map` names.
+
+    Raises:
+        DataError: It does.
+    """
+    for ours, column in columns.items():
+        if column in names:
+            continue
+        near = near_names(column, names)
+        hint = f"did you mean --map {ours}={near[0]}?" if near else f"map {ours!r} to one of them"
+        listed = ", ".join(map(repr, names[:30]))
+        message = f"{path}: the column {column!r} is missing; the columns are {listed}"
+        raise DataError(message, hint=hint)
 
 
 def table_files(path: Path) -> list[Path]:

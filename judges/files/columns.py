@@ -140,10 +140,11 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
     skipped = 0
     for record in itertools.chain([first], records):
         seen.update(record.fields)
-        complete = all(as_text(record.fields.get(column)) is not None for column in roles.inputs.values())
-        if roles.skip_incomplete and not complete:
-            skipped += 1
-            continue
+        if roles.skip_incomplete:
+            texts = (as_text(record.fields.get(column)) for column in roles.inputs.values())
+            if any(text is None for text in texts):
+                skipped += 1
+                continue
         draft = read_draft(record, roles, by_id, group, problems)
         before = ids.setdefault(draft.id, draft.at)
         if draft.id and before != draft.at:

@@ -35,7 +35,7 @@ _SNIFFED = 1 << 16
 """Bytes at the beginning of a table that show what stands between its columns."""
 _DELIMITERS = (",", ";", "\t", "|")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?", re.ASCII)
-UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """Its mark at the beginning of a file."""
 _ROWS_AT = ("data", "rows", "records", "results.results", "results", "examples", "items")
 """Where the rows are in a JSON object, what is likelier first."""
@@ -109,11 +109,12 @@ def read_records(source: RowSource, problems: Problems) -> Iterator[Record]:
         if kind == ".parquet":
             yield from _parquet(path, problems)
             return
-        with _open(path) as stream:
+        with open_bytes(path) as stream:
             if kind in (".jsonl", ".ndjson"):
-                yield from _json_lines(_Lines(stream, problems), problems)
+                for at, value in json_lines(stream, problems):
+                    yield from _flat(value, at, problems)
             elif kind == ".json":
-                yield from _json_list(stream.read(), problems)
+                yield from _json_list(json_document(stream.read(), path), problems)
             else:
                 yield from _delimited(stream, "\t" if kind == ".tsv" else ",", problems)
 
@@ -131,11 +132,16 @@ def file_errors(path: Path) -> Iterator[None]:
         raise DataError(f"{path}: cannot be read ({error.strerror or error})") from None
 
 
-def _open(path: Path) -> IO[bytes]:
+def open_bytes(path: Path) -> IO[bytes]:
+    """Open a text file, also as `.gz`; UTF-16 becomes UTF-8.
+
+    Raises:
+        DataError: It is no text file.
+    """
     raw = gzip.open(path, "rb") if path.name.lower().endswith(".gz") else path.open("rb")  # noqa: SIM115  # the caller closes it
     stream = io.BufferedReader(cast("io.RawIOBase", raw), _SNIFFED)  # a GzipFile is readable as a raw stream is
     head = stream.peek(64)[:64]
-    if head.startswith(UTF_16):
+    if head.startswith(_UTF_16):
         with stream:
             try:
                 text = stream.read().decode("utf-16")
@@ -185,7 +191,9 @@ class _Lines:
         self.damaged = self.number
 
 
-def _json_lines(lines: _Lines, problems: Problems) -> Iterator[Record]:
+def json_lines(stream: Iterable[bytes], problems: Problems) -> Iterator[tuple[int, Any]]:  # Any: JSON
+    """Yield the values of JSON Lines with their lines; what cannot be read is a problem."""
+    lines = _Lines(stream, problems)
     for line in lines:
         if lines.damaged == lines.number or not line.rstrip():
             continue
@@ -195,20 +203,29 @@ def _json_lines(lines: _Lines, problems: Problems) -> Iterator[Record]:
         except ValueError as error:
             problems.add(lines.number, f"not valid JSON: {_plain(error)}")
             continue
-        yield from _flat(value, lines.number, problems)
+        yield lines.number, value
 
 
-def _json_list(body: bytes, problems: Problems) -> Iterator[Record]:
+def json_document(body: bytes, path: object) -> Any:  # Any: JSON
+    """Return the value of a file that is one JSON document.
+
+    Raises:
+        DataError: It is none.
+    """
     try:
-        values = parse_strictly(body.decode("utf-8-sig"))
+        return parse_strictly(body.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         line = body.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{problems.path}, line {line}: not UTF-8; save the file as UTF-8") from None
+        raise DataError(f"{path}, line {line}: not UTF-8; save the file as UTF-8") from None
     except json.JSONDecodeError as error:
         hint = "one object a line is JSON Lines: let the name end in .jsonl" if "after document" in error.msg else None
-        raise DataError(f"{problems.path}, line {error.lineno}: not valid JSON: {_plain(error)}", hint=hint) from None
+        message = f"{path}, line {error.lineno}: not valid JSON: {_plain(error)}"
+        raise DataError(message, hint=hint) from None
     except ValueError as error:
-        raise DataError(f"{problems.path}: not valid JSON: {error}") from None
+        raise DataError(f"{path}: not valid JSON: {error}") from None
+
+
+def _json_list(values: Any, problems: Problems) -> Iterator[Record]:  # Any: JSON
     rows = _rows_inside(values, problems) if isinstance(values, dict) else values
     if not isinstance(rows, list):
         raise DataError(f"{problems.path}: a list of objects is needed, this is {_json_type(values)}")
