@@ -8,7 +8,7 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from ..judged_arrays import FloatArray, IntArray
+from ..judged_arrays import IntArray
 
 Keys = npt.NDArray[np.uint64]
 
@@ -18,82 +18,41 @@ _AT_ONCE = 1 << 20
 """Hashes that are compared in memory at once."""
 
 
-class Codes:
-    """Numbers keys from 0 in the order in which they first come; 12 bytes a key."""
+class RowCounts:
+    """Counts equal rows of numbers: 40 bytes for each different one, and twice that while they are counted."""
 
     def __init__(self) -> None:
-        self._keys = np.empty(0, np.uint64)
-        self._codes = np.empty(0, np.uint32)
+        self._rows = [np.empty((0, 4), np.uint64)]
+        self._counts = [np.empty(0, np.int64)]
 
     def __len__(self) -> int:
-        return len(self._keys)
+        return sum(map(len, self._counts))
 
-    def of(self, keys: Keys) -> IntArray:
-        """Return the code of each key, new ones entered; shape (n,)."""
-        unique, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-        place = np.searchsorted(self._keys, unique)
-        known = np.zeros(len(unique), np.bool_)
-        inside = place < len(self._keys)
-        known[inside] = self._keys[place[inside]] == unique[inside]
-        codes = np.empty(len(unique), np.int64)
-        codes[known] = self._codes[place[known]]
-        new = np.flatnonzero(~known)
-        codes[new[np.argsort(first[new])]] = len(self._keys) + np.arange(len(new))
-        if len(new):
-            self._keys = np.insert(self._keys, place[new], unique[new])
-            self._codes = np.insert(self._codes, place[new], codes[new].astype(np.uint32))
-        return codes[inverse]
+    def add(self, rows: Keys) -> None:
+        """Count rows, the numbers of each side by side; shape (n, 4), with at least one."""
+        rows, counts = _counted(rows, np.ones(len(rows), np.int64))
+        self._rows.append(rows)
+        self._counts.append(counts)
+        # What was counted before is sorted again only once as much has come since.
+        if 2 * len(self._counts[0]) < len(self):
+            self.total()
 
-    @property
-    def keys(self) -> Keys:
-        """The keys in the order of their codes."""
-        keys = np.empty_like(self._keys)
-        keys[self._codes] = self._keys
-        return keys
+    def total(self) -> tuple[Keys, IntArray]:
+        """Return the different rows in the order in which they first came, and how often each did."""
+        rows, counts = np.concatenate(self._rows), np.concatenate(self._counts)
+        if len(rows):
+            rows, counts = _counted(rows, counts)
+        self._rows, self._counts = [rows], [counts]
+        return rows, counts
 
 
-class FloatCodes:
-    """Numbers floats in the order in which they first come; a missing one is NaN."""
-
-    def __init__(self) -> None:
-        self._codes = Codes()
-
-    def of(self, values: FloatArray) -> IntArray:
-        """Return the code of each value; shape (n,)."""
-        # 0.0 and -0.0 are one value, and so are all NaN.
-        return self._codes.of(np.where(np.isnan(values), np.nan, values + 0.0).view(np.uint64))
-
-    @property
-    def values(self) -> FloatArray:
-        """The values in the order of their codes."""
-        return self._codes.keys.view(np.float64)
-
-
-class CellCounts:
-    """Counts rows by several codes at once: 20 bytes for each combination that occurs."""
-
-    def __init__(self) -> None:
-        self._codes = Codes()
-        self._counts = np.zeros(0, np.int64)
-
-    def add(self, first: IntArray, second: IntArray) -> IntArray:
-        """Count one row for each pair of codes, and return the codes of the pairs; shape (n,)."""
-        pair = self._codes.of(first.astype(np.uint64) << np.uint64(32) | second.astype(np.uint64))
-        counted = np.bincount(pair, minlength=len(self._codes))
-        counted[: len(self._counts)] += self._counts
-        self._counts = counted
-        return pair
-
-    @property
-    def counts(self) -> IntArray:
-        """Rows of each pair, in the order of their codes."""
-        return self._counts
-
-    @property
-    def pairs(self) -> tuple[IntArray, IntArray]:
-        """The two codes of each pair, in the order of the pairs' codes."""
-        keys = self._codes.keys
-        return (keys >> np.uint64(32)).astype(np.int64), (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
+def _counted(rows: Keys, counts: IntArray) -> tuple[Keys, IntArray]:
+    order = np.lexsort(rows.T)
+    ordered = rows[order]
+    starts = np.flatnonzero(np.r_[True, (ordered[1:] != ordered[:-1]).any(axis=1)])
+    first = order[starts]
+    by_appearance = np.argsort(first)
+    return rows[first[by_appearance]], np.add.reduceat(counts[order], starts)[by_appearance]
 
 
 class Hashes:

@@ -18,7 +18,7 @@ from ..judged_columns import JudgedColumns
 from ..rows import SAMPLING_PROBABILITY, Dataset
 from ..scale import OutputScale
 from ..verdict import UnscoredReason
-from .cell_counts import CHUNK, CellCounts, Codes, FloatCodes, Hashes
+from .cell_counts import CHUNK, Hashes, RowCounts
 from .columns import LOOKED_AT, Roles, as_text, id_note, list_hint, read_draft, refuse_missing, type_of, uneven_note
 from .groups import GuessedGroups, guess_groups
 from .label_words import map_hint, read_grade, worded_grades, words_in, words_note
@@ -106,16 +106,8 @@ class _Reader:
     columns: VerdictColumns
     roles: Roles
     hashes: Hashes = field(default_factory=Hashes)
-    labels: FloatCodes = field(default_factory=FloatCodes)
-    scores: FloatCodes = field(default_factory=FloatCodes)
-    confidences: FloatCodes = field(default_factory=FloatCodes)
-    groups: Codes = field(default_factory=Codes)
-    graded: CellCounts = field(default_factory=CellCounts)
-    """By label and score."""
-    cells: CellCounts = field(default_factory=CellCounts)
-    """By those and the confidence."""
-    entries: CellCounts = field(default_factory=CellCounts)
-    """By group and those."""
+    counts: RowCounts = field(default_factory=RowCounts)
+    """By label, score, confidence and group."""
     group: str | None = None
     by_id: str | None = None
     seen: set[str] = field(default_factory=set[str])
@@ -281,10 +273,10 @@ class _Reader:
             self.hashes.add(np.array(chunk.ids, np.int64))
         if not chunk.labels:
             return
-        labels, scores = self.labels.of(np.array(chunk.labels)), self.scores.of(np.array(chunk.scores))
-        cells = self.cells.add(self.graded.add(labels, scores), self.confidences.of(np.array(chunk.confidences)))
-        if self.group is not None:
-            self.entries.add(self.groups.of(np.array(chunk.groups, np.int64).view(np.uint64)), cells)
+        columns = [np.array(values) + 0.0 for values in (chunk.labels, chunk.scores, chunk.confidences)]
+        groups = np.array(chunk.groups or [0] * len(chunk.labels), np.int64)
+        keys = [np.where(np.isnan(values), nan, values).view(np.uint64) for values in columns]
+        self.counts.add(np.column_stack([*keys, groups.view(np.uint64)]))
 
     def _explain(self, doubled: set[int]) -> None:
         """Read the file once more and say all that is wrong with it; do nothing where nothing is."""
@@ -326,7 +318,8 @@ class _Reader:
         groups = self.guessed or GuessedGroups(self.group)
         if groups.column is not None:
             groups = replace(groups, column=groups.column.removeprefix(INPUTS))
-        notes += [*self.word_notes, *groups.notes(len(self.groups) - self.ungrouped), *map_notes(columns, name)]
+        n_groups = 0 if rows.group is None else len(np.unique(rows.group)) - self.ungrouped
+        notes += [*self.word_notes, *groups.notes(n_groups), *map_notes(columns, name)]
         notes += self.score_notes
         if columns.scale is None and (far := far_scores(_counted(rows.score, rows.weight), notes)):
             rows = replace(rows, score=np.where(np.isin(rows.score, list(far)), nan, rows.score))
@@ -393,19 +386,10 @@ class _Rows:
 
     @classmethod
     def of(cls, reader: _Reader) -> _Rows:
-        if reader.group is None:
-            group, cell, weight = None, np.arange(len(reader.cells.counts)), reader.cells.counts
-        else:
-            (group, cell), weight = reader.entries.pairs, reader.entries.counts
-        graded, confidence = (codes[cell] for codes in reader.cells.pairs)
-        label, score = (codes[graded] for codes in reader.graded.pairs)
-        return cls(
-            label=reader.labels.values[label],
-            score=reader.scores.values[score],
-            confidence=reader.confidences.values[confidence],
-            group=group,
-            weight=weight,
-        )
+        counted, weight = reader.counts.total()
+        label, score, confidence = (counted[:, at].copy().view(np.float64) for at in range(3))
+        group = None if reader.group is None else counted[:, 3].view(np.int64)
+        return cls(label=label, score=score, confidence=confidence, group=group, weight=weight)
 
     def kept_to(self, scale: OutputScale, clip: bool, notes: list[str]) -> _Rows:
         """Clip labels and scores beyond the ends of a stated scale, or take such scores away."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import get_args
+from typing import Any, get_args
 
 import orjson
 
@@ -22,9 +22,8 @@ from .problems import Problems, shorten
 from .records import Cell, name_of, read_records, unit_of
 from .rows_in_memory import RowSource
 from .verdict_columns import CLASSES, RATIONALE, REASON, VerdictColumns, output_columns, roles_of, texts_of
-from .verdict_items import INPUTS, Aggregate, ScoredDraft, aggregate_rows
+from .verdict_items import INPUTS, ScoredDraft, aggregate_rows
 from .verdict_scale import (
-    GradeMap,
     clipped,
     describe_scales,
     far_scores,
@@ -36,24 +35,7 @@ from .verdict_scale import (
 )
 
 
-def load_verdicts(
-    path: RowSource,
-    *,
-    label: str = "label",
-    score: str = "score",
-    confidence: str | None = None,
-    threshold: float | None = None,
-    label_threshold: float | None = None,
-    group: str | None = None,
-    id: str = "id",
-    rationale: str | None = None,
-    label_map: GradeMap | None = None,
-    score_map: GradeMap | None = None,
-    scale: OutputScale | None = None,
-    clip: bool = False,
-    aggregate: Aggregate | None = None,
-    by: Sequence[str] = (),
-) -> JudgedDataset:
+def load_verdicts(path: RowSource, **columns: Any) -> JudgedDataset:  # Any: as `VerdictColumns` has them
     """Read the verdicts of one judge; the arguments are the fields of `VerdictColumns`.
 
     Unless a scale is stated, those of labels and scores are inferred separately: 0 and 1 are
@@ -63,25 +45,10 @@ def load_verdicts(
         InputError: As `load_judges`, or there are several judges.
         DataError: As `load_judges`.
     """
-    columns = VerdictColumns(
-        label=label,
-        score=score,
-        confidence=confidence,
-        threshold=threshold,
-        label_threshold=label_threshold,
-        group=group,
-        id=id,
-        rationale=rationale,
-        label_map=label_map or {},
-        score_map=score_map or {},
-        scale=scale,
-        clip=clip,
-        aggregate=aggregate,
-        by=tuple(by),
-    )
-    judges = load_judges(path, columns)
+    asked = VerdictColumns(**columns)
+    judges = load_judges(path, asked)
     if len(judges) > 1:
-        message = f"{path}: {score!r} names {len(judges)} judges, and one is needed"
+        message = f"{path}: {asked.score!r} names {len(judges)} judges, and one is needed"
         raise InputError(message, hint=f"name one: {', '.join(judges)}")
     return next(iter(judges.values()))
 

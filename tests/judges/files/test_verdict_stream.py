@@ -12,7 +12,7 @@ import pytest
 
 from judgewright.judges import JudgewrightError, measure, parse_label_scale
 from judgewright.judges.files import VerdictColumns, load_judges, stream_verdicts
-from judgewright.judges.files.cell_counts import CellCounts, Codes, FloatCodes, Hashes
+from judgewright.judges.files.cell_counts import Hashes, RowCounts
 from judgewright.judges.reliability import minimum_detectable_change
 
 Line = dict[str, Any]
@@ -166,18 +166,14 @@ def test_the_change_that_would_show_is_the_same_but_for_what_is_drawn(tmp_path: 
     assert other.basis == one.basis
 
 
-def test_codes_are_given_in_the_order_of_first_appearance() -> None:
-    codes = Codes()
-    assert codes.of(np.array([9, 3, 9], np.uint64)).tolist() == [0, 1, 0]
-    assert codes.of(np.array([7, 3, 1, 9], np.uint64)).tolist() == [2, 1, 3, 0]
-    assert codes.keys.tolist() == [9, 3, 7, 1]
-    values = FloatCodes()
-    assert values.of(np.array([0.5, -0.0, np.nan, 0.0, -np.nan])).tolist() == [0, 1, 2, 1, 2]
-    counts = CellCounts()
-    counts.add(np.array([1, 1, 0]), np.array([2, 2, 5]))
-    counts.add(np.array([0]), np.array([5]))
-    assert counts.counts.tolist() == [2, 2]
-    assert [side.tolist() for side in counts.pairs] == [[1, 0], [2, 5]]
+def test_equal_rows_are_counted_in_the_order_of_first_appearance() -> None:
+    counts = RowCounts()
+    assert [side.tolist() for side in counts.total()] == [[], []]
+    counts.add(np.array([[9, 1, 1, 0], [3, 1, 1, 0], [9, 1, 1, 0]], np.uint64))
+    counts.add(np.array([[7, 1, 1, 0], [3, 1, 1, 0], [9, 1, 2, 0]], np.uint64))
+    rows, times = counts.total()
+    assert rows.tolist() == [[9, 1, 1, 0], [3, 1, 1, 0], [7, 1, 1, 0], [9, 1, 2, 0]]
+    assert times.tolist() == [2, 2, 1, 1]
 
 
 def test_doubled_ids_are_found_on_disk() -> None:
