@@ -111,10 +111,10 @@ def rows_of(path: Path, items: Iterable[Item], options: ReadOptions, notes: list
     for item in every:
         grades: list[float] = []
         answers = [answer for answer in item.answers.get(question, ()) if answer.value is not None]
-        given += [_word(answer.value) for answer in answers]
+        given += [answer.value for answer in answers]
         for answer in answers:
             try:
-                grade = read_grade(_word(answer.value), words)
+                grade = read_grade(answer.value, words)
             except ValueError as error:
                 problems.add(item.at, f"question {question!r}: {error}")
                 continue
@@ -146,11 +146,6 @@ def _question(path: Path, items: list[Item], options: ReadOptions) -> str:
     if len(asked) > 1:
         raise InputError(f"{path}: which question is the label? {listed}", hint=f"--map label={asked[0]}")
     return asked[0]
-
-
-def _word(value: str | int | float | bool | None) -> str | int | float | None:
-    """Return an answer as `read_grade` takes it, which knows true and false as words."""
-    return str(value).lower() if isinstance(value, bool) else value
 
 
 def _reason(item: Item, options: ReadOptions) -> str | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
 from ..files.records import Record, parse_strictly
-from .release import as_text, read_tables
+from ..rows import Scalar
+from .release import as_text, folded_text, read_tables
 from .source import Flat, ReadOptions, Source
 
 _MONTH = re.compile(
@@ -23,17 +23,6 @@ _NUMBER_WORD = re.compile(
     re.IGNORECASE,
 )
 _DRAWS = 50
-
-
-@dataclass(frozen=True, slots=True)
-class _Item:
-    id: str
-    question: str
-    answer: str
-    kind: str
-    type: str | None
-    level: str | None
-    titles: int | None
 
 
 def read_hotpotqa(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
@@ -52,20 +41,21 @@ def read_hotpotqa(path: Path, options: ReadOptions, notes: list[str]) -> Iterato
     random = Random(options.seed)
     # Drawn before any negative, so that which questions are hard depends on the seed alone.
     hard = set(random.sample(range(len(items)), len(items) // 2))
-    pools: defaultdict[str, list[_Item]] = defaultdict(list)
+    pools: defaultdict[Scalar, list[Flat]] = defaultdict(list)
     for item in items:
-        pools[item.kind].append(item)
+        pools[item["answer_kind"]].append(item)
     alone = 0
     for position, item in enumerate(items):
-        yield _row(item, item.answer, label=1, suffix="gold", kind=None)
+        yield item | {"id": f"{item['id']}-gold"}
         negative, kind = None, "same_kind"
         if position in hard:
-            negative = _other(item, pools[item.kind], random)
+            negative = _other(item, pools[item["answer_kind"]], random)
             alone += negative is None
         if negative is None:
             negative, kind = _other(item, items, random), "shuffled"
         if negative is not None:
-            yield _row(item, negative.answer, label=0, suffix=kind, kind=kind)
+            answer = {name: negative[name] for name in ("answer", "answer_kind")}
+            yield item | answer | {"id": f"{item['id']}-{kind}", "label": 0, "negative_kind": kind}
     notes.append("same_kind negatives cannot always be told without the gold answer: report by negative_kind")
     if alone:
         notes.append(f"questions without another answer of their kind, given any other: {alone:,}")
@@ -83,18 +73,27 @@ def answer_kind(answer: str) -> str:
     return "entity"
 
 
-def _item(record: Record) -> _Item:
+def _item(record: Record) -> Flat:
+    """Return a question with its gold answer, as its row has them."""
     fields = record.fields
     answer = as_text(fields["answer"]).strip()
-    return _Item(
-        id=as_text(fields.get("_id") or fields.get("id") or record.at),
-        question=as_text(fields["question"]).strip(),
-        answer=answer,
-        kind=answer_kind(answer),
-        type=as_text(fields.get("type")) or None,
-        level=as_text(fields.get("level")) or None,
-        titles=_supporting_titles(record),
-    )
+    kind = answer_kind(answer)
+    id = f"hotpotqa-{as_text(fields.get('_id') or fields.get('id') or record.at)}"
+    return {
+        "id": id,
+        "dataset": "hotpotqa",
+        "group_id": id.replace("-", "_", 1),
+        "query": as_text(fields["question"]).strip(),
+        "answer": answer,
+        "label": 1,
+        "negative_kind": None,
+        "gold_answer": answer,
+        "answer_kind": kind,
+        "expected_answer_kind": kind,
+        "question_type": as_text(fields.get("type")) or None,
+        "level": as_text(fields.get("level")) or None,
+        "supporting_titles": _supporting_titles(record),
+    }
 
 
 def _supporting_titles(record: Record) -> int | None:
@@ -111,34 +110,16 @@ def _supporting_titles(record: Record) -> int | None:
     return None
 
 
-def _other(item: _Item, pool: Sequence[_Item], random: Random) -> _Item | None:
+def _other(item: Flat, pool: Sequence[Flat], random: Random) -> Flat | None:
     """Draw an item of the pool with another answer; None where there is none."""
-    gold = item.answer.casefold()
+    gold = folded_text(item["answer"])
     # Nearly every draw differs; looking through the whole pool each time would take the square of the file.
     for _ in range(_DRAWS):
         drawn = pool[random.randrange(len(pool))]
-        if drawn.answer.casefold() != gold:
+        if folded_text(drawn["answer"]) != gold:
             return drawn
-    others = [other for other in pool if other.answer.casefold() != gold]
+    others = [other for other in pool if folded_text(other["answer"]) != gold]
     return random.choice(others) if others else None
-
-
-def _row(item: _Item, answer: str, *, label: int, suffix: str, kind: str | None) -> Flat:
-    return {
-        "id": f"hotpotqa-{item.id}-{suffix}",
-        "dataset": "hotpotqa",
-        "group_id": f"hotpotqa_{item.id}",
-        "query": item.question,
-        "answer": answer,
-        "label": label,
-        "negative_kind": kind,
-        "gold_answer": item.answer,
-        "answer_kind": answer_kind(answer),
-        "expected_answer_kind": item.kind,
-        "question_type": item.type,
-        "level": item.level,
-        "supporting_titles": item.titles,
-    }
 
 
 HOTPOTQA = Source(

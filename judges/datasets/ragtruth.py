@@ -30,16 +30,6 @@ class _Span:
     due_to_null: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Material:
-    """What a response was written from."""
-
-    task: str
-    origin: str
-    query: str | None
-    text: str
-
-
 def read_ragtruth(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[Flat]:
     """Yield a row for each response, or for each of its sentences.
 
@@ -85,9 +75,9 @@ def _files(path: Path) -> tuple[Path, Path]:
     )
 
 
-def _read_materials(path: Path) -> dict[str, _Material]:
+def _read_materials(path: Path) -> dict[str, Flat]:
     problems = Problems(path)
-    materials: dict[str, _Material] = {}
+    materials: dict[str, Flat] = {}
     for at, body in read_objects(path, problems):
         if not _has(body, _SOURCE, at, problems):
             continue
@@ -97,7 +87,8 @@ def _read_materials(path: Path) -> dict[str, _Material]:
             query, content = content.get("question"), content["passages"]
         # A record of fields is shown to a judge as JSON; the paper's own baseline shows it as Python prints it.
         text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=1)
-        material = _Material(str(body["task_type"]), str(body.get("source") or ""), query, text)
+        task, domain = str(body["task_type"]), str(body.get("source") or "")
+        material: Flat = {"task_type": task, "query": query, "source": text, "domain": domain}
         materials[str(body["source_id"])] = material
     problems.check()
     return materials
@@ -143,7 +134,7 @@ def _spans(body: Mapping[str, Any], at: int, problems: Problems) -> list[_Span]:
     return spans
 
 
-def _sentence_rows(body: Mapping[str, Any], material: _Material, spans: Sequence[_Span]) -> Iterator[Flat]:  # Any: JSON
+def _sentence_rows(body: Mapping[str, Any], material: Flat, spans: Sequence[_Span]) -> Iterator[Flat]:  # Any: JSON
     for index, (start, end) in enumerate(sentence_bounds(body["response"])):
         inside = [span for span in spans if max(span.start, start) < min(span.end, end)]
         row = _row(
@@ -175,7 +166,7 @@ def sentence_bounds(text: str) -> list[tuple[int, int]]:
 
 def _row(
     body: Mapping[str, Any],  # Any: JSON
-    material: _Material,
+    material: Flat,
     statement: str,
     spans: Sequence[_Span],
     *,
@@ -186,16 +177,16 @@ def _row(
         "id": id,
         "dataset": "ragtruth",
         "group_id": f"ragtruth_{body['source_id']}",
-        "task_type": material.task,
+        "task_type": material["task_type"],
         "granularity": granularity,
-        "query": material.query,
-        "source": material.text,
+        "query": material["query"],
+        "source": material["source"],
         "statement": statement,
         "label": int(not spans),
         "model": str(body["model"]),
         "temperature": _scalar(body.get("temperature")),
         "quality": _scalar(body.get("quality")),
-        "domain": material.origin,
+        "domain": material["domain"],
         "orig_split": _scalar(body.get("split")),
         "n_spans": len(spans),
         "error_type": "|".join(sorted({span.kind for span in spans})) or None,

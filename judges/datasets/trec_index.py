@@ -2,46 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Protocol
+from collections.abc import Iterable, Iterator
+from typing import Any, Protocol
 
 from ..errors import InputError, WorldError
 from .source import Flat
 from .trec_dl import Qrel, join_texts
 
 
-class _Query(Protocol):
-    query_id: str
-    text: str
-
-
-class _Grade(Protocol):
-    query_id: str
-    doc_id: str
-    relevance: int
-
-
-class _Passage(Protocol):
-    text: str
-
-
-class _Store(Protocol):
-    def get_many(self, doc_ids: Iterable[str], /) -> Mapping[str, _Passage]: ...
-
-
 class Collection(Protocol):
-    """What we ask of a collection of `ir_datasets`."""
+    """What we ask of a collection of `ir_datasets`; Any: its tuples, which have no types."""
 
-    def queries_iter(self) -> Iterable[_Query]:
-        """Yield the queries."""
+    def queries_iter(self) -> Iterable[Any]:
+        """Yield the queries: `query_id`, `text`."""
         ...
 
-    def qrels_iter(self) -> Iterable[_Grade]:
-        """Yield the grades."""
+    def qrels_iter(self) -> Iterable[Any]:
+        """Yield the grades: `query_id`, `doc_id`, `relevance`."""
         ...
 
-    def docs_store(self) -> _Store:
-        """Return the passages by id."""
+    def docs_store(self) -> Any:
+        """Return what has passages with `text` by id: `get_many`."""
         ...
 
 

@@ -18,7 +18,7 @@ import yaml
 
 from ..errors import DataError
 from ..reply_reading import turned
-from ..rows import SAMPLING_PROBABILITY
+from ..rows import SAMPLING_PROBABILITY, Row
 from ..scale import OutputScale
 from .groups import NO_GROUP
 from .label_words import MISSING, NUMBER, WORDS, map_hint, read_grade, worded_grades, words_in, words_note
@@ -89,6 +89,17 @@ class Draft:
     meta: dict[str, Cell]
     probability: float
     """With which the row was drawn to be labelled."""
+
+    def row(self, inputs: dict[str, str], meta: dict[str, Cell]) -> Row:
+        """Return the row with these inputs and this metadata."""
+        return Row(
+            id=self.id,
+            inputs=inputs,
+            label=self.label,
+            meta=meta,
+            group=self.group,
+            sampling_probability=self.probability,
+        )
 
 
 @dataclass(slots=True, kw_only=True)

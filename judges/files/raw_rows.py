@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..errors import DataError
 from ..registry import Registry
@@ -99,15 +99,7 @@ def read_raw_rows(
     for at, (draft, group) in enumerate(zip(table.drafts, groups, strict=True)):
         texts = {name: by_column[column][at] for name, column in inputs.items()}
         meta = {name: value for name, value in draft.meta.items() if name not in columns}
-        row = Row(
-            id=draft.id,
-            inputs=texts,
-            label=draft.label,
-            meta=meta,
-            group=group,
-            sampling_probability=draft.probability,
-        )
-        rows.append(row)
+        rows.append(replace(draft.row(texts, meta), group=group))
     lines = tuple(draft.at for draft in table.drafts)
     return RawRows(rows=tuple(rows), lines=lines, group=table.group, guessed=guessed, notes=tuple(notes))
 

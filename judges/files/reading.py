@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError, InputError
-from ..rows import Dataset, Row
+from ..rows import Dataset
 from ..scale import OutputScale, infer_label_scale, parse_label_scale
 from .audited_labels import with_audited_labels
 from .columns import Draft, Roles, Table, read_table, words_of
@@ -97,17 +97,7 @@ def load_dataset(
     ]
     if limit is not None and len(table.drafts) == limit:
         notes.append(f"at most the first {limit:,} rows were read")
-    rows: list[Row] = []
-    for d in table.drafts:
-        row = Row(
-            id=d.id,
-            inputs=d.inputs,
-            label=d.label,
-            meta=d.meta,
-            group=d.group,
-            sampling_probability=d.probability,
-        )
-        rows.append(row)
+    rows = [draft.row(draft.inputs, draft.meta) for draft in table.drafts]
     dataset = Dataset.of(rows, labels=labels, name=name_of(path), notes=notes)
     if audited is None:
         return dataset

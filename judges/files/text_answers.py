@@ -12,6 +12,7 @@ import orjson
 from ..errors import DataError
 from ..judged_dataset import IntArray
 from .columns import as_text, refuse_missing
+from .groups import UNGROUPED
 from .problems import Problems
 from .records import Cell, Record, read_records, unit_of
 from .verdict_columns import GROUP_COLUMNS
@@ -98,9 +99,7 @@ def load_text_answers(
     if by:
         values = [record.fields.get(by) for record in scored]
         categories = tuple("(none)" if value is None else str(value) for value in values)
-    note = f"rows that share the same {group} are one group"
-    if group is None:
-        note = "every row is a group of its own, as no column names the group (--group COLUMN does)"
+    note = f"rows that share the same {group} are one group" if group else UNGROUPED
     return TextAnswers(
         answers=tuple(answers),
         gold=tuple(gold_answers(record.fields[gold]) for record in scored),

@@ -107,7 +107,7 @@ def _judged_dataset(
 ) -> JudgedDataset:
     notes = [*table.notes, *map_notes(columns, name)]
     rows = _read_scores(table, columns, name, cells, notes)
-    labels, scores = {float(grade) for grade in table.grades}, _scores_of(rows)
+    labels, scores = {float(grade) for grade in table.grades}, set(_counted_scores(rows))
     if not scores:
         column = name if matrix else columns.score
         words = map_hint(cells, words_for(columns.map_of(name)), "--score-map")
@@ -119,7 +119,7 @@ def _judged_dataset(
     scales = choose_scales(table.path, name, classes, (labels | table.worded, scores | worded), columns, notes)
     if columns.scale is not None:
         rows = _keep_to_scale(rows, columns.scale, columns.clip, notes)
-        labels, scores = {row.draft.label for row in rows if row.draft.label is not None}, _scores_of(rows)
+        labels, scores = {row.draft.label for row in rows if row.draft.label is not None}, set(_counted_scores(rows))
     if classes is None:
         describe_scales(scales, labels, scores, notes)
     if columns.aggregate:
@@ -229,10 +229,6 @@ def _counted_scores(rows: Sequence[ScoredDraft]) -> Counter[float]:
     return Counter(row.score for row in rows if row.score is not None)
 
 
-def _scores_of(rows: Sequence[ScoredDraft]) -> set[float]:
-    return {row.score for row in rows if row.score is not None}
-
-
 def _read_scores(
     table: Table, columns: VerdictColumns, name: str, cells: Sequence[Cell], notes: list[str]
 ) -> list[ScoredDraft]:
@@ -316,7 +312,7 @@ def _row(draft: Draft) -> Row:
             inputs[name.removeprefix(INPUTS)] = "" if value is None else str(value)
         else:
             meta[name] = value
-    return Row(id=draft.id, inputs=inputs, label=draft.label, meta=meta, group=draft.group)
+    return draft.row(inputs, meta)
 
 
 def _answer(row: ScoredDraft, scale: OutputScale, rationale_column: str) -> Answer:
