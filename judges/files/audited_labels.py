@@ -48,9 +48,7 @@ def read_audit(path: Path, *, labels: OutputScale | None = None) -> dict[str, Fi
     A line with a right label and no mark is a label that was given again: `wrong label`, unless it is the same one.
     A file that a person made may have the columns `id` and `label` alone.
 
-    Args:
-        path: What `write_audit` wrote, or a file with at least two columns, in any format of rows.
-        labels: The scale of the labels, whose names may stand for grades.
+    The names of the scale `labels` may stand for grades.
 
     Raises:
         DataError: A mark is none of `MARKS`, a right label is not read, or a row is marked twice.
@@ -111,10 +109,7 @@ def _grade(cell: Cell, labels: OutputScale | None) -> float | None:
 def with_audited_labels(dataset: Dataset, path: Path | str, *, complete: bool = True) -> Dataset:
     """Bring the marks of an audit into rows: corrected labels, and which rows nobody could decide about.
 
-    Args:
-        dataset: The rows, with the labels that the data file has.
-        path: What `read_audit` reads.
-        complete: Whether each marked row has to be among the rows; else those that are not are counted in a note.
+    Each marked row has to be among the rows if `complete`; else those that are not are counted in a note.
 
     Raises:
         DataError: The file cannot be read, or marks a row that is not among the rows or has no label.

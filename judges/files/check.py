@@ -119,7 +119,7 @@ def check_rows(
 
     Args:
         rows: At least one; all have the same inputs.
-        name: What to call the data.
+        name: Stands in the report.
         group_column: The column their groups came from.
         guessed: The input that makes the groups where no column does.
         sides: The side of a split each row stands on, such as train or test; `""` for none.

@@ -309,10 +309,7 @@ def _scalar(value: Cell) -> Cell:
 def refuse_missing(path: RowSource, needed: Mapping[str, str], seen: set[str]) -> None:
     """Refuse a file that lacks columns, naming those that look like them.
 
-    Args:
-        path: The file.
-        needed: The columns, each with the option that names it otherwise.
-        seen: The columns there are.
+    Needed columns come with the option that names each otherwise.
 
     Raises:
         DataError: Always.

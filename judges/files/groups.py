@@ -126,15 +126,10 @@ def guess_groups(
     fewest: int = FEWEST,
     columns: Mapping[str, str] = _NO_COLUMNS,
 ) -> GuessedGroups:
-    """Group rows by one of their texts.
+    """Group at least one row by one of their texts, or let each stand alone if `ungrouped`.
 
-    Args:
-        texts: The texts of at least one row.
-        ungrouped: Whether each row is to stand alone, as was asked for.
-        inputs: Whether the texts are a judge's inputs. Where they are columns of a file of verdicts, rows
-            stand alone if no text repeats.
-        fewest: How many values the input that makes the groups has at least.
-        columns: The columns of inputs that have other names.
+    Where the texts are no inputs of a judge but columns of a file of verdicts, rows stand alone if no
+    text repeats, or none with `fewest` values. The note names the `columns` of inputs with other names.
     """
     if ungrouped:
         return GuessedGroups(None, note=_alone_note(repeating_input(texts)))

@@ -191,11 +191,7 @@ def words_note(
 ) -> str | None:
     """Return how words were read that nobody gave a grade, but for those that are what they say: yes, no, true, false.
 
-    Args:
-        cells: The column.
-        words: What `words_in` found.
-        given: What it was given.
-        side: What the column holds.
+    `words` is what `words_in` returned for the cells and `given`.
     """
     read: dict[str, float] = {}
     for text in _texts(cells):

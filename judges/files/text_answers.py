@@ -58,13 +58,7 @@ def load_text_answers(
 
     A gold cell is one right answer, or a list of them. An empty text is an answer, and wrong unless
     a gold answer is empty too; a cell that is null or absent is none.
-
-    Args:
-        path: The file.
-        gold: The column of the right answers.
-        answer: The column of the answers to measure.
-        group: The column of the group; the first of `GROUP_COLUMNS` where there is one.
-        by: A column whose values the caller wants told apart.
+    The groups are those of the first of `GROUP_COLUMNS` where no column is named.
 
     Raises:
         DataError: The file cannot be read, lacks a column, or no row has both.

@@ -158,12 +158,7 @@ def output_columns(drafts: Sequence[Draft], score: str, grades: Collection[float
 
     They are what `bench --out` wrote, and the columns beside the score: those that differ from it
     in the name's last part alone, such as `verdicts.b` beside `verdicts.a` or `score_b` beside
-    `score_a`, and hold grades only.
-
-    Args:
-        drafts: The rows.
-        score: The column of the score; of a matrix of judges the pattern.
-        grades: Every grade that a label or this judge's score has.
+    `score_a`, and hold nothing but `grades`, those of the labels and of this judge's scores.
     """
     names = dict.fromkeys(name for draft in drafts for name in draft.meta)
     written_by_bench = names.keys() >= BENCH_COLUMNS

@@ -52,13 +52,7 @@ def aggregate_rows(
     Score and label are the maximum, minimum or mean of the rows'. An item of which one row has no
     score has none: what is missing could have decided it. Texts, reasons and confidence come from
     the first row that decided the score; a mean has no confidence. Columns that differ within an item are left out.
-
-    Args:
-        rows: The rows, their columns `by` in `draft.aside`.
-        how: What score and label of an item are.
-        by: The columns that name the item.
-        problems: Of the file; a row without a value in such a column is entered.
-        notes: Where it is said what was done.
+    The cells of the columns `by` are in `draft.aside`.
 
     Raises:
         DataError: A row has no value in one of the columns.

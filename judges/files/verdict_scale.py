@@ -28,11 +28,9 @@ class Cuts:
 
 
 def parse_grade_map(text: str, *, option: str) -> dict[str, float | None]:
-    """Read `no=0,partially=0.5,yes=1`; `unclear=none` leaves such rows without a grade.
+    """Read `no=0,partially=0.5,yes=1`, as an option such as `--label-map` has it.
 
-    Args:
-        text: Pairs between commas.
-        option: What the message calls it, such as `--label-map`.
+    `unclear=none` leaves such rows without a grade.
 
     Raises:
         InputError: A pair is not CELL=GRADE, or a cell stands twice.
@@ -83,11 +81,9 @@ def map_note(side: str, mapped: GradeMap) -> list[str]:
 
 
 def infer_scale(values: Iterable[float], threshold: float | None = None) -> OutputScale:
-    """Read a scale from the grades that occur on it.
+    """Read a scale from the finite grades, at least one, that occur on it.
 
-    Args:
-        values: Finite grades, at least one.
-        threshold: What counts as positive; a binary scale keeps 1, and None takes each scale's own default.
+    A binary scale keeps the threshold 1; None takes each scale's own default.
 
     Raises:
         InputError: The values are spread too wide, or too far from zero, to be grades.

@@ -47,11 +47,7 @@ def stream_verdicts(path: Path, columns: VerdictColumns) -> JudgedColumns:
     """Read the verdicts of one judge, as `load_judges` does, and keep how often what occurs.
 
     Memory grows with the different labels, scores and confidences (some 100 bytes for each combination) and, where
-    rows share groups, with the groups and the combinations in each.
-
-    Args:
-        path: A file for which `can_stream` holds.
-        columns: Which columns say what.
+    rows share groups, with the combinations in each. `can_stream` must hold for the file.
 
     Raises:
         InputError: As `load_judges`.

@@ -146,12 +146,8 @@ def _judged_dataset(
 def classes_of(path: RowSource, texts: set[Cell]) -> OutputScale | None:
     """Return the scale of a judge that chooses among classes, as `bench --out` wrote it; None for any other file.
 
-    Args:
-        path: The file.
-        texts: What stands in the column `CLASSES`.
-
     Raises:
-        DataError: Rows name different classes.
+        DataError: Rows name different classes in the column `CLASSES`.
     """
     names: set[tuple[str, ...]] = set()
     for text in texts:
@@ -177,13 +173,7 @@ def choose_scales(
 ) -> tuple[OutputScale, OutputScale]:
     """Return the scales of labels and scores: the judge's classes, those that are stated, or what the grades show.
 
-    Args:
-        path: The file.
-        judge: The judge's name, by which thresholds are stated.
-        classes: The scale of a judge that chooses among classes.
-        grades: All labels, and all scores.
-        columns: What is stated.
-        notes: What the choice rests on is added.
+    The grades are all labels and all scores; thresholds are stated by the judge's name.
 
     Raises:
         DataError: A label or a score is no place among the classes.
