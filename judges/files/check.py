@@ -110,7 +110,6 @@ def check_rows(
     sides: Sequence[str] | None = None,
     others: Sequence[Row] = (),
     scan_all: bool = False,
-    tokens: TokenSummary | None = None,
     leaks: Mapping[str, str] | None = None,
     notes: Iterable[str] = (),
     progress: Callable[[int, int], None] = lambda done, total: None,
@@ -125,7 +124,6 @@ def check_rows(
         sides: The side of a split each row stands on, such as train or test; `""` for none.
         others: Rows of another file with the same inputs, of which none should be among these.
         scan_all: Whether to look for damaged and injected text in the other columns as well.
-        tokens: What a run costs, where it was counted.
         leaks: Columns that give the label away.
         notes: What was assumed while reading.
         progress: Called with how many of how many texts have been looked at; each row counts twice.
@@ -153,7 +151,6 @@ def check_rows(
         | _shared(compared, [_beginning(row) for row in others])
         | _sizes(rows)
         | _texts(compared, scan_all, lambda done: progress(len(rows) + done, total)),
-        tokens=tokens,
         leaks=leaks or {},
         notes=tuple(notes),
     )
