@@ -21,7 +21,7 @@ from ..reply_reading import turned
 from ..rows import SAMPLING_PROBABILITY, Row
 from ..scale import OutputScale
 from .groups import NO_GROUP
-from .label_words import MISSING, NUMBER, WORDS, map_hint, read_grade, worded_grades, words_in, words_note
+from .label_words import LOOKED_AT, MISSING, NUMBER, WORDS, ColumnWords, read_grade
 from .problems import Problems, shorten
 from .records import Cell, Record, kind_of, read_records, unit_of
 from .rows_in_memory import RowSource
@@ -31,8 +31,6 @@ _PADDED = re.compile(r"[+-]?0\d")
 _MOST_COLUMNS_FILLED = 1000
 _MISSPELT = 0.85
 """Likeness from which another name is taken for a slip, rather than for another column."""
-LOOKED_AT = 10_000
-"""Rows at the beginning of a file that show what a column holds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,8 +131,8 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
     head = list(itertools.islice(stream, LOOKED_AT if limit is None else min(limit, LOOKED_AT)))
     stream = itertools.chain(head, stream)
     cells = [record.fields.get(roles.label) for record in head]
-    given, roles = roles.words, replace(roles, words=words_in(cells, roles.words))
-    worded = worded_grades(roles.words, given)
+    labels = ColumnWords(cells, roles.words)
+    roles = replace(roles, words=labels.words)
     records = itertools.islice(stream, limit)
     first = next(records, None)
     if first is None:
@@ -165,7 +163,7 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
     if not roles.needed.keys() <= seen:
         unreadable.check(hint=list_hint(unreadable))
         refuse_missing(path, roles.needed, seen)
-    unreadable.check(problems, hint=list_hint(unreadable) or map_hint(cells, roles.words))
+    unreadable.check(problems, hint=list_hint(unreadable) or labels.hint())
     # After the problems: filling and typing take time on a file that is refused anyway.
     _fill(drafts)
     if isinstance(path, Path) and kind_of(path) in (".csv", ".tsv"):
@@ -174,9 +172,7 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
     if not drafts:
         raise DataError(f"{path}: no row has all of {', '.join(roles.inputs.values())}")
     notes = [] if by_id is not None else [id_note(problems.unit)]
-    notes += unreadable.said()
-    if note := words_note(cells, roles.words, given):
-        notes.append(note)
+    notes += [*unreadable.said(), *labels.notes("labels")]
     uneven = 0 if roles.drawn else sum(draft.probability < 1 for draft in drafts)
     if uneven:
         drafts = [draft for draft in drafts if draft.probability == 1]
@@ -184,7 +180,9 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
     if skipped:
         notes.append(f"{skipped:,} rows lack one of {', '.join(roles.inputs.values())} and are left out, as asked")
     left_out = skipped + uneven
-    return Table(path=path, drafts=drafts, group=group, grades=grades, notes=notes, left_out=left_out, worded=worded)
+    return Table(
+        path=path, drafts=drafts, group=group, grades=grades, notes=notes, left_out=left_out, worded=labels.grades
+    )
 
 
 def id_note(unit: str) -> str:

@@ -9,7 +9,7 @@ import csv
 import math
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -26,6 +26,8 @@ MISSING = frozenset(
 )
 """What stands for nothing, in lower case; some of them as a spreadsheet of some language writes them."""
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+LOOKED_AT = 10_000
+"""Cells at the beginning of a column that show what it holds."""
 _MOST_WORDS = 20
 """A column with more different words holds no labels."""
 _LONGEST_WORD = 40
@@ -59,6 +61,37 @@ def number_of(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
+class ColumnWords:
+    """What the words of a column stand for, as its first cells show it; `words_in` reads them."""
+
+    def __init__(self, cells: Sequence[Cell], given: Mapping[str, float]) -> None:
+        self._cells = cells[:LOOKED_AT]
+        self._given = given
+        self.words = words_in(self._cells, given)
+
+    @property
+    def grades(self) -> frozenset[float]:
+        """The grades of the scale whose words they are, those that no cell has too; empty for any other words."""
+        return frozenset(self.words[word] for word in self.words.keys() - self._given.keys())
+
+    def hint(self, option: str = "--label-map") -> str | None:
+        """Return the option to type for words that say nothing by themselves; None where all do."""
+        return map_hint(self._cells, self.words, option)
+
+    def notes(self, side: str) -> list[str]:
+        """Return how words were read that nobody gave a grade, but for those that are what they say: yes, no."""
+        read: dict[str, float] = {}
+        for text in _texts(self._cells):
+            grade = _stands_for(text, self.words)
+            if grade is not None and not _is_own(text, self._given) and folded(text) not in _PLAIN:
+                read[text] = grade
+        if not read or len(read) > _MOST_WORDS:
+            return []
+        in_order = sorted(read.items(), key=lambda one: (one[1], one[0]))
+        listed = ", ".join(f"{text} as {grade:g}" for text, grade in in_order)
+        return [f"{side} were read as numbers: {listed}"]
+
+
 def words_in(cells: Iterable[Cell], given: Mapping[str, float]) -> Mapping[str, float]:
     """Return what the words of a column stand for, in lower case: what was said of them, then what they say themselves.
 
@@ -86,11 +119,6 @@ def words_in(cells: Iterable[Cell], given: Mapping[str, float]) -> Mapping[str, 
 def _texts(cells: Iterable[Cell]) -> list[str]:
     """Return the different texts of a column, in the order in which they come."""
     return list(dict.fromkeys(str(cell).strip() for cell in dict.fromkeys(cells) if cell is not None))
-
-
-def worded_grades(words: Mapping[str, float], given: Mapping[str, float]) -> frozenset[float]:
-    """Return the grades of the scale that `words_in` found, those that no cell has too; empty where it found none."""
-    return frozenset(words[word] for word in words.keys() - given.keys())
 
 
 def _is_own(text: str, given: Mapping[str, float]) -> bool:
@@ -184,24 +212,6 @@ def write_grade_map(mapped: Mapping[str, float | str | None]) -> str:
         target = grade if isinstance(grade, str) else "none" if grade is None or math.isnan(grade) else f"{grade:g}"
         pairs.append(f"{_quoted(text)}={target}")
     return ",".join(pairs)
-
-
-def words_note(
-    cells: Iterable[Cell], words: Mapping[str, float], given: Mapping[str, float], side: str = "labels"
-) -> str | None:
-    """Return how words were read that nobody gave a grade, but for those that are what they say: yes, no, true, false.
-
-    `words` is what `words_in` returned for the cells and `given`.
-    """
-    read: dict[str, float] = {}
-    for text in _texts(cells):
-        grade = _stands_for(text, words)
-        if grade is not None and not _is_own(text, given) and folded(text) not in _PLAIN:
-            read[text] = grade
-    if not read or len(read) > _MOST_WORDS:
-        return None
-    listed = ", ".join(f"{text} as {grade:g}" for text, grade in sorted(read.items(), key=lambda one: (one[1], one[0])))
-    return f"{side} were read as numbers: {listed}"
 
 
 def split_pairs(text: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import isnan, nan
@@ -19,9 +19,9 @@ from ..rows import SAMPLING_PROBABILITY, Dataset
 from ..scale import OutputScale
 from ..verdict import UnscoredReason
 from .cell_counts import CHUNK, Hashes, RowCounts
-from .columns import LOOKED_AT, Roles, as_text, id_note, list_hint, read_draft, refuse_missing, type_of, uneven_note
+from .columns import Roles, as_text, id_note, list_hint, read_draft, refuse_missing, type_of, uneven_note
 from .groups import GuessedGroups, guess_groups
-from .label_words import map_hint, read_grade, worded_grades, words_in, words_note
+from .label_words import LOOKED_AT, ColumnWords, read_grade
 from .problems import Problems, shorten
 from .records import Cell, Record, kind_of, name_of, read_records, unit_of
 from .verdict_columns import CLASSES, REASON, VerdictColumns, roles_of, texts_of
@@ -115,13 +115,9 @@ class _Reader:
     strange: list[str] = field(default_factory=list[str])
     strange_count: int = 0
     rows: int = 0
-    score_words: Mapping[str, float] = field(default_factory=dict[str, float])
-    label_cells: list[Cell] = field(default_factory=list[Cell])
-    """Of the first rows."""
+    label_words: ColumnWords = field(init=False)
+    score_words: ColumnWords = field(init=False)
     notes: list[str] = field(default_factory=list[str])
-    worded: tuple[frozenset[float], frozenset[float]] = (frozenset(), frozenset())
-    word_notes: list[str] = field(default_factory=list[str])
-    score_notes: list[str] = field(default_factory=list[str])
     guessed: GuessedGroups | None = None
     """The text that makes the groups where no column does."""
     ungrouped: int = 0
@@ -138,11 +134,8 @@ class _Reader:
         unreadable = Problems(self.path, unit_of(self.path))
         not_numbers = Problems(self.path, unit_of(self.path))
         label_of = _Grades(lambda cell: read_grade(cell, self.roles.words))
-        words = self.score_words
-        score_of, confidence_of = (
-            _Grades(lambda cell: read_grade(cell, words)),
-            _Grades(lambda cell: read_grade(cell, {})),
-        )
+        score_of = _Grades(lambda cell: read_grade(cell, self.score_words.words))
+        confidence_of = _Grades(lambda cell: read_grade(cell, {}))
         label_column, score_column, confidence_column = columns.label, columns.score, columns.confidence
         chunk, faulty, names = _Chunk(), False, None
         for record in read_records(self.path, unreadable):
@@ -212,15 +205,12 @@ class _Reader:
     def _look_at_head(self) -> None:
         """Find in the first rows what words stand for, and the text that makes the groups where no column does."""
         head = list(islice(read_records(self.path, Problems(self.path)), LOOKED_AT))
-        self.label_cells, cells = (
+        labels, scores = (
             [record.fields.get(name) for record in head] for name in (self.columns.label, self.columns.score)
         )
-        labels, scores = self.roles.words, words_for(self.columns.map_of(name_of(self.path)))
-        self.roles = replace(self.roles, words=words_in(self.label_cells, labels))
-        self.score_words = words_in(cells, scores)
-        self.word_notes = [note] if (note := words_note(self.label_cells, self.roles.words, labels)) else []
-        self.worded = worded_grades(self.roles.words, labels), worded_grades(self.score_words, scores)
-        self.score_notes = [*score_notes(cells, self.score_words, scores)]
+        self.label_words = ColumnWords(labels, self.roles.words)
+        self.score_words = ColumnWords(scores, words_for(self.columns.map_of(name_of(self.path))))
+        self.roles = replace(self.roles, words=self.label_words.words)
         if not head or self._group_column(head[0].fields):
             return
         without = {self.roles.label, self.roles.id or "id", *self.roles.aside}
@@ -283,7 +273,7 @@ class _Reader:
             if hash(draft.id) in doubled and draft.id and ids.setdefault(draft.id, draft.at) != draft.at:
                 message = f"the id {shorten(draft.id)} was used before, on {problems.unit} {ids[draft.id]}"
                 problems.add(draft.at, message)
-        hint = list_hint(unreadable) or map_hint(self.label_cells, self.roles.words)
+        hint = list_hint(unreadable) or self.label_words.hint()
         if not self.roles.needed.keys() <= self.seen:
             unreadable.check(hint=list_hint(unreadable))
             if not self.seen:
@@ -315,8 +305,8 @@ class _Reader:
         if groups.column is not None:
             groups = replace(groups, column=groups.column.removeprefix(INPUTS))
         n_groups = 0 if rows.group is None else len(np.unique(rows.group)) - self.ungrouped
-        notes += [*self.word_notes, *groups.notes(n_groups), *map_notes(columns, name)]
-        notes += self.score_notes
+        notes += [*self.label_words.notes("labels"), *groups.notes(n_groups), *map_notes(columns, name)]
+        notes += score_notes(self.score_words)
         if columns.scale is None and (far := far_scores(_counted(rows.score, rows.weight), notes)):
             rows = replace(rows, score=np.where(np.isin(rows.score, list(far)), nan, rows.score))
             scores -= far
@@ -327,7 +317,9 @@ class _Reader:
             column = columns.score
             raise DataError(f"{path}: no row has a score in column {column!r}", hint="name it with --score COLUMN")
         classes = classes_of(path, self.texts[CLASSES])
-        scales = choose_scales(path, name, classes, (labels | self.worded[0], scores | self.worded[1]), columns, notes)
+        scales = choose_scales(
+            path, name, classes, (labels | self.label_words.grades, scores | self.score_words.grades), columns, notes
+        )
         if columns.scale is not None:
             rows = rows.kept_to(columns.scale, columns.clip, notes)
             labels, scores = _present(rows.label), _present(rows.score)

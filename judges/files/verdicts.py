@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any, get_args
@@ -15,9 +15,9 @@ from ..judged_dataset import JudgedDataset
 from ..rows import Dataset, Row
 from ..scale import OutputScale
 from ..verdict import Answer, Unscored, UnscoredReason, Verdict
-from .columns import LOOKED_AT, Draft, Table, read_table
+from .columns import Draft, Table, read_table
 from .groups import NO_GROUP, GuessedGroups, guess_groups
-from .label_words import map_hint, read_grade, worded_grades, words_in, words_note
+from .label_words import ColumnWords, read_grade
 from .problems import Problems, shorten
 from .records import Cell, name_of, read_records, unit_of
 from .rows_in_memory import RowSource
@@ -106,17 +106,15 @@ def _judged_dataset(
     table: Table, columns: VerdictColumns, name: str, cells: Sequence[Cell], *, matrix: bool = False
 ) -> JudgedDataset:
     notes = [*table.notes, *map_notes(columns, name)]
-    rows = _read_scores(table, columns, name, cells, notes)
+    words = ColumnWords(cells, words_for(columns.map_of(name)))
+    rows = _read_scores(table, columns, words, cells, notes)
     labels, scores = {float(grade) for grade in table.grades}, set(_counted_scores(rows))
     if not scores:
         column = name if matrix else columns.score
-        words = map_hint(cells, words_for(columns.map_of(name)), "--score-map")
-        hint = words or "name it with --score COLUMN"
+        hint = words.hint("--score-map") or "name it with --score COLUMN"
         raise DataError(f"{table.path}: no row has a score in column {column!r}", hint=hint)
     classes = classes_of(table.path, {draft.aside.get(CLASSES) for draft in table.drafts})
-    given = words_for(columns.map_of(name))
-    worded = worded_grades(words_in(cells[:LOOKED_AT], given), given)
-    scales = choose_scales(table.path, name, classes, (labels | table.worded, scores | worded), columns, notes)
+    scales = choose_scales(table.path, name, classes, (labels | table.worded, scores | words.grades), columns, notes)
     if columns.scale is not None:
         rows = _keep_to_scale(rows, columns.scale, columns.clip, notes)
         labels, scores = {row.draft.label for row in rows if row.draft.label is not None}, set(_counted_scores(rows))
@@ -220,21 +218,19 @@ def _counted_scores(rows: Sequence[ScoredDraft]) -> Counter[float]:
 
 
 def _read_scores(
-    table: Table, columns: VerdictColumns, name: str, cells: Sequence[Cell], notes: list[str]
+    table: Table, columns: VerdictColumns, words: ColumnWords, cells: Sequence[Cell], notes: list[str]
 ) -> list[ScoredDraft]:
     """Read each row's score and confidence; a score that is neither empty nor a number becomes the reason."""
-    given = words_for(columns.map_of(name))
-    words = words_in(cells[:LOOKED_AT], given)
     confidences = _confidences(table, columns.confidence, notes)
     rows: list[ScoredDraft] = []
     for draft, cell, confidence in zip(table.drafts, cells, confidences, strict=True):
         score, missing = None, "no score in the file"
         try:
-            score = read_grade(cell, words)
+            score = read_grade(cell, words.words)
         except ValueError:
             missing = f"the file's score is {shorten(cell)}"
         rows.append(ScoredDraft(draft=draft, score=score, missing=missing, confidence=confidence))
-    notes += score_notes(cells[:LOOKED_AT], words, given)
+    notes += score_notes(words)
     far: set[float] = set() if columns.scale else far_scores(_counted_scores(rows), notes)
     for at, row in enumerate(rows):
         if row.score in far:
@@ -242,11 +238,10 @@ def _read_scores(
     return rows
 
 
-def score_notes(cells: Sequence[Cell], words: Mapping[str, float], given: Mapping[str, float]) -> Iterator[str]:
+def score_notes(words: ColumnWords) -> Iterator[str]:
     """Yield how words of the score were read, and the option for those that nobody knows."""
-    if note := words_note(cells, words, given, "scores"):
-        yield note
-    if hint := map_hint(cells, words, "--score-map"):
+    yield from words.notes("scores")
+    if hint := words.hint("--score-map"):
         yield f"some scores are words that are no grades, which leaves their rows unscored; {hint}"
 
 
