@@ -104,7 +104,6 @@ _UNIT = r"(?:[ \t]{0,3}(?:stars?|points?|marks?|sterne?|punkte?|estrellas?|★{1
 _COUNTED = r"(?:[分点점](?!\w))?+"
 """What Chinese, Japanese and Korean write after a number of points, without a blank."""
 _ARROW = r"[-=]>|[→⇒]"
-_STOP = rf"(?={_MARKS}(?:[.,;:!–—-]|$))"
 
 
 class ReplyForm(TypedDict):
@@ -176,8 +175,6 @@ class _Found:
     """Of each object with the score its turn and the fields that were asked for; more than one turn is seldom."""
     broken: bool = False
     """Whether one after the last of them cannot be read."""
-    cut: bool = False
-    """Whether there were too many to try them all."""
     end: int | None = None
     """Where the turn ends, if not with the reply."""
 
@@ -264,7 +261,7 @@ def without_thinking(text: str) -> str:
     at = 0
     tag = _TAG.search(text)
     # Not within an object: there the tag is quoted, perhaps from a row that wants to be read as a verdict.
-    if tag and tag["ends"] and text.count("{", 0, tag.start()) == text.count("}", 0, tag.start()):
+    if tag and tag["ends"] and _opened(text, 0, tag.start()) == 0:
         at = tag.end()
     while opened := _OPENING.match(text, at):
         at = opened.end()
@@ -278,7 +275,13 @@ def without_thinking(text: str) -> str:
     return text[at:].strip()
 
 
+def _opened(text: str, start: int, end: int) -> int:
+    """Count the braces of a piece of text that open and do not close."""
+    return text.count("{", start, end) - text.count("}", start, end)
+
+
 _OBJECT = "\ufffc"
+_TWO_VERDICTS = "the reply has two verdicts that differ, and nothing says which of them counts"
 
 
 def _find_objects(text: str, form: ReplyForm, loose: bool) -> _Found:
@@ -290,9 +293,6 @@ def _find_objects(text: str, form: ReplyForm, loose: bool) -> _Found:
     Args:
         loose: Whether objects that are nearly JSON count too.
     """
-
-    def opened(start: int, end: int) -> int:
-        return text.count("{", start, end) - text.count("}", start, end)
 
     found = _Found()
     pieces: list[str] = []
@@ -311,17 +311,17 @@ def _find_objects(text: str, form: ReplyForm, loose: bool) -> _Found:
             pieces.append(text[at : found.end])
             break
         pieces.append(text[at:start])
-        depth = max(0, depth + opened(at, start))
+        depth = max(0, depth + _opened(text, at, start))
         try:
             parsed, at = _decode(text, start)
             if parsed is None and loose and tries < MAX_REPAIRS:
                 tries += 1
                 parsed, at = _decode_nearly(text, start) or (None, at)
         except RecursionError:
-            found.cut = True
+            found.bodies.clear()
             break
         if parsed is None or depth:
-            depth = depth if parsed is not None else max(0, depth + opened(start, at))
+            depth = depth if parsed is not None else max(0, depth + _opened(text, start, at))
             found.broken = True
             pieces.append(text[start:at])
             continue
@@ -333,7 +333,8 @@ def _find_objects(text: str, form: ReplyForm, loose: bool) -> _Found:
             if complete >= most:
                 most, found.broken = complete, False
     else:
-        found.cut = text.find("{", at) >= 0
+        if "{" in text[at:]:
+            found.bodies.clear()
         pieces.append(text[at:])
     found.text = "".join(pieces)
     return found
@@ -439,7 +440,7 @@ def _choose(found: _Found, form: ReplyForm, loose: bool) -> Reading | None:
 
     Where two turns have verdicts that differ, or a repair leaves two readings, there is none.
     """
-    if found.cut or not found.bodies:
+    if not found.bodies:
         return None
     most = max(_completeness(fields, form) for _, fields in found.bodies)
     bodies = [(turn, fields) for turn, fields in found.bodies if _completeness(fields, form) == most]
@@ -449,7 +450,7 @@ def _choose(found: _Found, form: ReplyForm, loose: bool) -> Reading | None:
     for _, fields in others:
         other = read_object(fields, form, loose=loose)
         if reading is None or other is None or other.score != reading.score:
-            raise Unreadable("the reply has two verdicts that differ, and nothing says which of them counts")
+            raise Unreadable(_TWO_VERDICTS)
     return reading
 
 
@@ -539,7 +540,7 @@ def read_object(fields: dict[str, Any], form: ReplyForm, *, loose: bool = False)
 
 
 def _read_prose(text: str, form: ReplyForm, loose: bool) -> Reading | None:
-    """Return the verdict of a prose reply: its last verdict line, else its last sentence with one, else all of it.
+    """Return the verdict of a reply in prose.
 
     Where a head of the prompt follows on a verdict, the model has gone on with a row of its own.
     """
@@ -547,77 +548,163 @@ def _read_prose(text: str, form: ReplyForm, loose: bool) -> Reading | None:
     if text.startswith("```") and len(lines) > 2 and lines[-1].strip() == "```":
         text = "\n".join(lines[1:-1]).strip()
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if loose:
-        value = _value_pattern(form)
-        text = text.translate(_WIDE)
-        # `<4>` where the prompt has written `<1 to 5>`
-        text = re.sub(r"<([^<>/\n]{1,20})>", lambda one: one[1] if _only_value(value, one[1]) else one[0], text)
+    places = _places(form)
+    if loose:  # `<4>` where the prompt has written `<1 to 5>`
+        text = re.sub(
+            r"<([^<>/\n]{1,20})>",
+            lambda one: one[1] if _value_at(places["only"], one[1]) else one[0],
+            text.translate(_WIDE),
+        )
     for head in list(_heads_pattern(form).finditer(text))[:8]:
         before = text[: head.start()].strip()
-        if before and _verdict_in_place(before, form) and (reading := _prose_verdict(before, form, loose)):
-            again = _prose_verdict(text[head.end() :].strip(), form, loose) if head["answerer"] else None
+        in_place = (
+            form["mark"] in ("between", "start")
+            or _last(_line_pattern(form), before)
+            or _value_at(places["only"], before.rpartition("\n")[2])
+        )
+        reading = _prose_verdict(before, form, loose) if before and in_place else None
+        if reading:
+            rest = text[head.end() :].strip()
+            again = _prose_verdict(rest, form, loose) if head["answerer"] else None
             if again and again.score != reading.score:
-                raise Unreadable("the reply has two verdicts that differ, and nothing says which of them counts")
+                raise Unreadable(_TWO_VERDICTS)
             return reading
     return _prose_verdict(text, form, loose)
 
 
-def _verdict_in_place(text: str, form: ReplyForm) -> bool:
-    """Whether a text has the name of a verdict or the prompt's own mark, or ends with a line that is a value."""
-    last = text.rpartition("\n")[2]
-    return form["mark"] in ("between", "start") or bool(
-        _last(_line_pattern(form), text) or _only_value(_value_pattern(form), last)
-    )
-
-
 def _prose_verdict(text: str, form: ReplyForm, loose: bool) -> Reading | None:
-    value = _value_pattern(form)
-    if form["mark"] and (written := _marked(form, value, text, loose)) is not None:
-        score = _grade(form, written) if written else None
-        return None if score is None else Reading(score, "mark", None, text)
-    if line := _last(_line_pattern(form), text):
-        written, parser = _value_after(value, text, line.end()), "last"
-    elif sentence := _last(_SENTENCE, text):
-        written, parser = _value_after(value, text, sentence.end()), "sentence"
-    elif (written := _only_value(value, text)) is not None:
+    """Return what stands at the prompt's mark, else on the last verdict line, else what ends the text."""
+    places = _places(form)
+    line, sentence = _last(_line_pattern(form), text), _last(_SENTENCE, text)
+    if (written := _marked(form, places, text, line, loose)) is not None:
+        parser = "mark"
+    elif line or sentence:
+        end, parser = (line.end(), "last") if line else (sentence.end() if sentence else 0, "sentence")
+        written = _value_after(places, text, end)
+    elif (written := _value_at(places["only"], text)) is not None:
         parser = "whole"
     else:
-        line = text.rpartition("\n")[2]
-        written, parser = _closing(value, line, bare=bool(form["labels"])), "last"
-        if written is None and _worded(form):
-            written = _after_arrow(value, line)
-    score = None if written is None else _grade(form, written)
+        written, parser = _closing(form, places, text.rpartition("\n")[2]), "last"
+    score = _grade(form, written) if written else None
     if score is None:
         return None
     confidence = None
-    if (stated := _last(_CONFIDENCE, text)) and (share := _SHARE.match(text, stated.end())):
-        confidence = _share(float(share.group()))
+    if parser != "mark" and (stated := _last(_CONFIDENCE, text)):
+        share = _SHARE.match(text, stated.end())
+        confidence = _share(float(share[0])) if share else None
     return Reading(score, parser, confidence, text)
 
 
-def _marked(form: ReplyForm, value: str, text: str, loose: bool) -> str | None:
-    """Return the value at the prompt's own mark, empty where none can be read there; None where the mark is missing."""
-    if form["mark"] != "between":
-        if _last(_line_pattern(form), text):
-            return None  # a line with the name of a verdict says more than its place
-        lines = text.strip().splitlines()
-        return _at_place(form["mark"], value, lines, form) if lines else None
-    before, after = (_with_any_blanks(side) for side in (form["before"], form["after"]))
-    mark = _last(re.compile(rf"(?<!\w){before}" if form["before"][0].isalnum() else before, re.IGNORECASE), text)
-    if mark is None and loose:  # in other brackets, or with the scale in brackets before its colon
+def _places(form: ReplyForm) -> dict[str, str]:
+    """Return the patterns of the places where a value may stand, by name; their only group is the value."""
+    value = _value_pattern(form)
+    first = rf"[{_MARK}]{{0,40}}{value}"
+    named = rf"{_KEY}[{_MARK}]{{0,40}}{_NAMED}{value}{_UNIT}"
+    end = rf"{_MARKS}\.?{_MARKS}\Z"
+    after = _with_any_blanks(form["after"])
+    # "PASS, because ...", "c) The text says so."
+    reason = rf"{_MARKS}[,;:–—-]" if _worded(form) else r"\)(?!.{0,400}\b\w\))"
+    return {
+        "first": first,
+        "only": first + _UNIT + end,
+        "ends a clause": rf"{first}(?={_MARKS}(?:[.,;:!–—-]|$))",
+        "before a reason": rf"{first}(?={reason})",
+        "marked": first + (rf"[{_MARK}.]{{0,40}}?{after}" if after else ""),
+        "named": named,
+        "all of a line": named + end,
+        "again": rf"(?<!\w){value}",
+    }
+
+
+def _value_at(place: str, text: str) -> str | None:
+    """Return the value that a text opens with, in its place."""
+    match = re.match(place, text, re.IGNORECASE)
+    return match[1] if match else None
+
+
+def _marked(
+    form: ReplyForm, places: Mapping[str, str], text: str, line: re.Match[str] | None, loose: bool
+) -> str | None:
+    """Return the value at the prompt's mark, empty where none can be read; None where the mark is missing."""
+    if form["mark"] != "between":  # a line with the name of a verdict says more than its place
+        return _at_place(form, places, text.strip().splitlines()) if form["mark"] and not line else None
+    apart = r"(?<!\w)" if form["before"][0].isalnum() else ""
+    mark = _last(re.compile(apart + _with_any_blanks(form["before"]), re.IGNORECASE), text)
+    if mark is None and loose:
         mark = _last(re.compile(_sloppy(form["before"]), re.IGNORECASE), text)
     if mark is None:
         return None
-    closed = rf"[{_MARK}.]{{0,40}}?{after}" if after else ""
-    match = re.compile(rf"[{_MARK}]{{0,40}}{value}{closed}", re.IGNORECASE).match(text, mark.end())
-    if match:
-        return match.group(1)
-    line = text[mark.end() :].partition("\n")[0]
-    if loose:
-        rest = re.split(_sloppy(form["after"]), text[mark.end() :], maxsplit=1, flags=re.IGNORECASE)
-        within = rest[0] if after else line
-        return _one_value(form, within) or ""
-    return (_worded(form) and not after and _after_arrow(value, line)) or ""
+    rest = text[mark.end() :]
+    within = rest.partition("\n")[0]
+    written = _value_at(places["marked"], rest)
+    if written is None and loose:
+        if form["after"]:
+            within = re.split(_sloppy(form["after"]), rest, maxsplit=1, flags=re.IGNORECASE)[0]
+        written = _one_value(form, within)
+    elif written is None and not form["after"]:
+        written = _after_arrow(form, places, within)
+    return written or ""
+
+
+def _at_place(form: ReplyForm, places: Mapping[str, str], lines: Sequence[str]) -> str | None:
+    """Return the value that stands on the last line, perhaps after a word and a colon, or at the start.
+
+    A model that was asked to start with its verdict may reason first: then its last line opens with it. Where all the
+    reply is one line, a label may open it, with the reason after a comma or a dash. Where the last line has none, a
+    first paragraph counts that is a value alone.
+    """
+    if not lines:
+        return None
+    tries: list[tuple[str, str]] = []
+    if form["mark"] == "start":
+        tries += [("first", lines[0]), ("ends a clause", lines[-1])]
+    elif len(lines) == 1 and form["labels"]:
+        tries.append(("before a reason", lines[0]))
+    tries.append(("all of a line", lines[-1]))
+    if _worded(form):  # the last sentence of the last line is nothing but a label
+        sentences = re.split(rf"[.!?:;–—](?=\s)|{_ARROW}|\s-(?=\s)", lines[-1].rstrip())
+        tries.append(("only", sentences[-1]))
+    if len(lines) > 1 and not lines[1].strip():
+        tries.append(("only", lines[0]))
+    return next((value for place, line in tries if (value := _value_at(places[place], line))), None)
+
+
+def _value_after(places: Mapping[str, str], text: str, at: int) -> str | None:
+    """Return the value on the rest of a line; of an empty rest, a next line that is nothing but a value."""
+    rest = text[at:].partition("\n")[0]
+    if rest.strip(" \t*_`"):
+        return _value_at(places["first"], " ".join(rest.split()))
+    return _value_at(places["only"], text[at + len(rest) :].lstrip().partition("\n")[0])
+
+
+def _closing(form: ReplyForm, places: Mapping[str, str], line: str) -> str | None:
+    """Return the value that the last line is, perhaps after a name and a colon, an arrow or a dash.
+
+    A number without a name or a unit may count anything, and so may one that ends a sentence.
+    """
+    match = re.match(places["all of a line"], line, re.IGNORECASE)
+    named = form["labels"] or re.search(r"[^\W\d_]|[/／★]", line)
+    if match and named and len(line[: match.start(1)].split()) <= 3:
+        return match[1]
+    return _after_arrow(form, places, line)
+
+
+def _after_arrow(form: ReplyForm, places: Mapping[str, str], line: str) -> str | None:
+    """Return the label that ends a line after an arrow, as in `reason -> PASS`."""
+    *before, last = re.split(_ARROW, line)
+    return _value_at(places["only"], last.strip()) if before and _worded(form) else None
+
+
+def _one_value(form: ReplyForm, text: str) -> str | None:
+    """Return the only value of a text, which opens it; words may follow that say why, as in `4 (Mostly)`."""
+    places, text = _places(form), text.strip()
+    match = re.match(places["named"], text, re.IGNORECASE)
+    rest = text[match.end() :] if match else ""
+    again = re.search(places["again"], rest, re.IGNORECASE)
+    if again or (not form["labels"] and re.search("[0-9]", rest)):
+        return None
+    why = re.match(rf"{_MARKS}(?:[.,;:–—(\[-]|$)|[ \t]{{0,9}}[(\[]", rest)
+    return match[1] if match and why else None
 
 
 def _sloppy(mark: str) -> str:
@@ -626,50 +713,6 @@ def _sloppy(mark: str) -> str:
     if mark.endswith((":", "：")):
         return rf"{name}(?:\s*[(\[][^()\[\]\n]{{0,40}}[)\]])?[ \t*_]{{0,9}}[:：=–—-]"
     return rf"[\[(<{{*]{{1,4}}{name}[\])>}}*]{{1,4}}"
-
-
-def _at_place(place: str, value: str, lines: Sequence[str], form: ReplyForm) -> str | None:
-    """Return the value that stands on the last line, perhaps after a word and a colon, or at the start.
-
-    A model that was asked to start with its verdict may reason first: then its last line opens with it. Where all the
-    reply is one line, a label may open it, with the reason after a comma or a dash. Where the last line has none, a
-    first paragraph counts that is a value alone.
-    """
-    if place == "start":
-        match = re.match(rf"[{_MARK}]{{0,40}}{value}", lines[0], re.IGNORECASE)
-        match = match or re.match(rf"[{_MARK}]{{0,40}}{value}{_STOP}", lines[-1], re.IGNORECASE)
-        if match:
-            return match.group(1)
-    worded = _worded(form)
-    if place == "last line" and len(lines) == 1 and form["labels"]:
-        after = rf"{_MARKS}[,;:–—-]" if worded else r"\)(?!.{0,400}\b\w\))"  # "c) The text says so."
-        match = re.match(rf"[{_MARK}]{{0,40}}{value}(?={after})", lines[0], re.IGNORECASE)
-        if match:
-            return match.group(1)
-    match = re.fullmatch(rf"{_KEY}[{_MARK}]{{0,40}}{_NAMED}{value}{_UNIT}{_MARKS}\.?{_MARKS}", lines[-1], re.IGNORECASE)
-    if match is None and worded:  # the last sentence of the last line is nothing but a label
-        last = re.split(rf"[.!?:;–—](?=\s)|{_ARROW}|\s-(?=\s)", lines[-1].rstrip())[-1]
-        match = re.fullmatch(rf"[{_MARK}]{{0,40}}{value}{_MARKS}\.?{_MARKS}", last, re.IGNORECASE)
-    if match is None and len(lines) > 1 and not lines[1].strip():  # a first line that is nothing but the value
-        return _only_value(value, lines[0])
-    return match.group(1) if match else None
-
-
-def _one_value(form: ReplyForm, text: str) -> str | None:
-    """Return the only value of a text, which opens it; words may follow that say why, as in `4 (Mostly)`."""
-    value = _value_pattern(form)
-    match = re.match(rf"{_KEY}[{_MARK}]{{0,40}}{_NAMED}{value}{_UNIT}", text.strip(), re.IGNORECASE)
-    if match is None:
-        return None
-    rest = text.strip()[match.end() :]
-    again = re.search(rf"(?<!\w){value}", rest, re.IGNORECASE) or (not form["labels"] and re.search("[0-9]", rest))
-    return match[1] if not again and re.match(rf"{_MARKS}(?:[.,;:–—(\[-]|$)|[ \t]{{0,9}}[(\[]", rest) else None
-
-
-def _after_arrow(value: str, line: str) -> str | None:
-    """Return the value that ends a line after an arrow, as in `reason -> PASS`."""
-    *before, last = re.split(_ARROW, line)
-    return _only_value(value, last.strip()) if before else None
 
 
 def _worded(form: ReplyForm) -> bool:
@@ -697,33 +740,6 @@ def _line_pattern(form: ReplyForm) -> re.Pattern[str]:
     named = "|".join(re.escape(w).replace("_", "[ _]") for w in sorted(words, key=len, reverse=True))
     gap = r"[ \t\"'*_`\])”’»]{0,40}+(?:[(\[][^()\[\]\n]{0,40}[)\]][ \t*_]{0,9})?+"
     return re.compile(rf"{_LINE_HEAD}(?:{named}){gap}[:=：]", re.IGNORECASE | re.MULTILINE)
-
-
-def _value_after(value: str, text: str, at: int) -> str | None:
-    """Return the value on the rest of a line; of an empty rest, a next line that is nothing but a value."""
-    rest = text[at:].partition("\n")[0]
-    if not rest.strip(" \t*_`"):
-        return _only_value(value, text[at + len(rest) :].lstrip().partition("\n")[0])
-    match = re.match(rf"[{_MARK}]{{0,40}}{value}", " ".join(rest.split()), re.IGNORECASE)
-    return match.group(1) if match else None
-
-
-def _only_value(value: str, text: str) -> str | None:
-    match = re.fullmatch(rf"[{_MARK}]{{0,40}}{value}{_UNIT}{_MARKS}\.?{_MARKS}", text, re.IGNORECASE)
-    return match.group(1) if match else None
-
-
-def _closing(value: str, line: str, *, bare: bool) -> str | None:
-    """Return the value that the last line is, perhaps after a name and a colon, an arrow or a dash.
-
-    A number without a name or a unit may count anything, so only a label stands there `bare`.
-    """
-    match = re.fullmatch(rf"{_KEY}[{_MARK}]{{0,40}}{_NAMED}{value}{_UNIT}{_MARKS}\.?{_MARKS}", line, re.IGNORECASE)
-    if match is None or not (bare or re.search(r"[^\W\d_]|[/／★]", line)):
-        return None
-    if len(line[: match.start(1)].split()) > 3:
-        return None  # a sentence, which may be on anything
-    return match.group(1)
 
 
 def _value_pattern(form: ReplyForm) -> str:
@@ -781,17 +797,13 @@ def _grade(form: ReplyForm, value: Any) -> float | None:  # Any: JSON from a mod
         word = value.strip()
         if _of_hundred(form):
             word = re.sub(rf"\s?{_PERCENT}$", "", word, flags=re.IGNORECASE)
-        folded = [label.casefold() for label in labels]
-        if word.casefold() in folded and folded.count(word.casefold()) == 1:
-            return float(folded.index(word.casefold()))
-        if word in labels:
-            return float(labels.index(word))
+        folded, name = [label.casefold() for label in labels], word.casefold()
         bare = [label.translate(_ACCENTS) for label in folded]
-        if bare.count(word.casefold()) == 1:
-            return float(bare.index(word.casefold()))
         joined = [_together(label) for label in folded]
-        if joined.count(_together(word.casefold())) == 1 and _together(word):
-            return float(joined.index(_together(word.casefold())))
+        spellings = ((folded, name), (labels, word), (bare, name), (joined, _together(name)))
+        for names, spelled in spellings:
+            if spelled and names.count(spelled) == 1:
+                return float(names.index(spelled))
         if kind == "choice" or (kind == "graded" and labels):
             return None
         if kind == "binary":
