@@ -25,8 +25,6 @@ const S = '\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u20
 const W = '[\\p{L}\\p{N}_]';
 const EDGE = `(?:(?<=${W})(?!${W})|(?<!${W})(?=${W}))`;
 const MARK = `${S}"'*_\`\\[\\](){}\u201c\u201d\u2018\u2019\u00ab\u00bb`;
-const NUMBER = () =>
-  `-?(?:${atomic('[0-9]{1,9}')}${atomic('(?:\\.[0-9]{1,9}|,[0-9]{1,2}(?![0-9]))?')}|\\.${atomic('[0-9]{1,9}')})`;
 // Vowels with accents, then n with a tilde and c with a cedilla.
 const ACCENTED = '\u00e1\u00e0\u00e2\u00e9\u00e8\u00ea\u00eb\u00ed\u00ec\u00ee\u00ef\u00f3\u00f2\u00f4\u00fa\u00f9\u00fb\u00f1\u00e7';
 const ACCENTS = new Map([...ACCENTED].map((letter, at) => [letter, 'aaaeeeeiiiiooouuunc'[at]]));
@@ -53,25 +51,33 @@ const OBJECT = '\ufffc';
 const ONE = ['yes', 'true', '1', 'positive'];
 const ZERO = ['no', 'false', '0', 'negative'];
 
-let names = 0;
-
-/** Write a pattern that gives nothing back once it has matched. */
-function atomic(pattern) {
-  names += 1;
-  return `(?=(?<kept${names}>${pattern}))\\k<kept${names}>`;
-}
-
-const marks = () => atomic(`[${MARK}]{0,40}`);
+/** A pattern that gives nothing back once it has matched; `regex` writes its two signs as JavaScript can. */
+const atomic = (pattern) => `\ue000${pattern}\ue001`;
+const MARKS = atomic(`[${MARK}]{0,40}`);
+const NUMBER =
+  `-?(?:${atomic('[0-9]{1,9}')}${atomic('(?:\\.[0-9]{1,9}|,[0-9]{1,2}(?![0-9]))?')}|\\.${atomic('[0-9]{1,9}')})`;
 /** A word and a colon before the verdict on its line. */
-const KEY = () =>
-  `(?:(?![^\\n:]{0,40}(?:confidence|konfidenz))${atomic('[#>+ \\t\\-]{0,8}')}${marks()}` +
-  `[\\p{L}\\p{Nl}\\p{No}](?:[\\p{L}\\p{N}_ ]{0,40}${marks()}[:\uff1a=]|[\\p{L}\\p{N}_]{0,20}` +
-  `(?:[ \\t][\\p{L}\\p{N}_]{1,20})?${marks()}(?:[\\-=]>|\u2192|[ \\t][\u2013\u2014\\-][ \\t])))?`;
+const KEY =
+  `(?:(?![^\\n:]{0,40}(?:confidence|konfidenz))${atomic('[#>+ \\t\\-]{0,8}')}${MARKS}` +
+  `[\\p{L}\\p{Nl}\\p{No}](?:[\\p{L}\\p{N}_ ]{0,40}${MARKS}[:\uff1a=]|[\\p{L}\\p{N}_]{0,20}` +
+  `(?:[ \\t][\\p{L}\\p{N}_]{1,20})?${MARKS}(?:[\\-=]>|\u2192|[ \\t][\u2013\u2014\\-][ \\t])))?`;
 const NAMED = '(?:(?:level|grade|score|rating|stufe|note|nota|points?|punkte|marks?)[ \\t]{1,3})?';
-const UNIT = () => atomic('(?:[ \\t]{0,3}(?:stars?|points?|marks?|sterne?|punkte?|estrellas?|\u2605{1,9}))?');
+const UNIT = atomic('(?:[ \\t]{0,3}(?:stars?|points?|marks?|sterne?|punkte?|estrellas?|\u2605{1,9}))?');
 /** What Chinese, Japanese and Korean write after a number of points, without a blank. */
-const COUNTED = () => atomic(`(?:[\u5206\u70b9\uc810](?!${W}))?`);
-const regex = (pattern, flags = 'iu') => new RegExp(pattern, flags);
+const COUNTED = atomic(`(?:[\u5206\u70b9\uc810](?!${W}))?`);
+function regex(pattern, flags = 'iu') {
+  const open = [];
+  let made = 0;
+  const written = pattern.replace(/[\ue000\ue001]/g, (sign) => {
+    if (sign === '\ue001') {
+      return `))\\k<kept${open.pop()}>`;
+    }
+    made += 1;
+    open.push(made);
+    return `(?=(?<kept${made}>`;
+  });
+  return new RegExp(written, flags);
+}
 const escaped = (text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 const strip = (text, set = S) => text.replace(regex(`^[${set}]+`, 'u'), '').replace(regex(`[${set}]+$`, 'u'), '');
 const words = (text) => text.split(regex(`[${S}]+`, 'u')).filter(Boolean);
@@ -257,9 +263,86 @@ function headsPattern(form) {
 
 const heads = new WeakMap();
 
+const STRING = /"[^"\\]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\]*)*/y;
+const JSON_NUMBER = '-?(?:0|[1-9][0-9]*)(?:\\.[0-9]+)?(?:[eE][-+]?[0-9]+)?';
+const SCALAR = regex(`null|true|false|NaN|-?Infinity|${JSON_NUMBER}`, 'y');
+const SPACE = /[ \t\n\r]*/y;
+
+/** JSON from a brace on as Python's decoder reads it, with control characters in strings, and where it ends or fails. */
 function decode(text, start) {
-  const { value, length, constant, tooDeep } = new Json(text.slice(start)).parse();
-  return { value: constant ? undefined : value, end: start + length, tooDeep };
+  let at = start;
+  let constant = false;
+  const fail = (place, tooDeep = false) => {
+    throw Object.assign(new SyntaxError('no JSON'), { place, tooDeep });
+  };
+  const take = (pattern) => {
+    pattern.lastIndex = at;
+    const piece = pattern.exec(text)?.[0] ?? '';
+    at += piece.length;
+    return piece;
+  };
+  const expect = (sign) => {
+    take(SPACE);
+    if (text[at] !== sign) {
+      fail(at);
+    }
+    at += 1;
+    take(SPACE);
+  };
+  const string = () => {
+    const piece = take(STRING) || fail(at);
+    if (text[at] !== '"') {
+      const escape = text[at + 1];
+      fail(escape === undefined ? at - piece.length : at + Number(escape === 'u'));
+    }
+    at += 1;
+    return JSON.parse(`${piece.replace(/[\0-\x1f]/g, (sign) => JSON.stringify(sign).slice(1, -1))}"`);
+  };
+  const members = (closing, member) => {
+    const all = [];
+    at += 1;
+    take(SPACE);
+    while (text[at] !== closing) {
+      if (all.length) {
+        expect(',');
+      }
+      all.push(member());
+      take(SPACE);
+    }
+    at += 1;
+    return all;
+  };
+  const value = (depth) => {
+    if (depth > MAX_DEPTH) {
+      fail(at, true);
+    }
+    if (text[at] === '"') {
+      return string();
+    }
+    if (text[at] === '[') {
+      return members(']', () => value(depth + 1));
+    }
+    if (text[at] === '{') {
+      const pair = () => {
+        const name = string();
+        expect(':');
+        return [name, value(depth + 1)];
+      };
+      return withDoubles(members('}', pair));
+    }
+    const scalar = take(SCALAR) || fail(at);
+    constant ||= /[NI]/.test(scalar);
+    return /[NI]/.test(scalar) ? null : JSON.parse(scalar);
+  };
+  try {
+    const parsed = value(0);
+    return { value: constant ? undefined : parsed, end: at };
+  } catch (problem) {
+    if (problem.place === undefined) {
+      throw problem;
+    }
+    return { end: Math.max(start + 1, problem.place), tooDeep: problem.tooDeep };
+  }
 }
 
 const ENDS_TEXT = '(?=[ \\t\\r\\n]{0,40}(?:[,:\uff1a\uff0c=}\\]]|//|/\\*|#|$)|[ \\t\\r]{0,40}\\n[ \\t\\r\\n]{0,40}["\'\u201c])';
@@ -332,7 +415,7 @@ function asJson(bare, text) {
   if (!/[\p{L}\p{N}]/u.test(word)) {
     return null;
   }
-  const number = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/.test(word);
+  const number = regex(`^${JSON_NUMBER}$`, '').test(word);
   return number ? word : BARE.get(word.toLowerCase()) ?? JSON.stringify(word);
 }
 
@@ -395,166 +478,6 @@ function called(name, value) {
 }
 
 const plainName = (name) => name.replace(regex(`[${S}_*\\-]`, 'gu'), '').toLowerCase();
-
-/** JSON as Python's decoder reads it: control characters in strings, NaN told, and where it failed. */
-class Json {
-  constructor(text) {
-    this.text = text;
-    this.at = 0;
-    this.constant = false;
-  }
-
-  parse() {
-    try {
-      const value = this.value(0);
-      return { value, length: this.at, constant: this.constant };
-    } catch (problem) {
-      if (problem instanceof Failed) {
-        return problem.tooDeep ? { tooDeep: true } : { failed: true, length: Math.max(1, problem.at) };
-      }
-      throw problem;
-    }
-  }
-
-  space() {
-    while (' \t\n\r'.includes(this.text[this.at] ?? 'x')) {
-      this.at += 1;
-    }
-  }
-
-  value(depth) {
-    if (depth > MAX_DEPTH) {
-      throw new Failed(this.at, true);
-    }
-    const letter = this.text[this.at];
-    if (letter === '{') {
-      return this.object(depth);
-    }
-    if (letter === '[') {
-      return this.list(depth);
-    }
-    if (letter === '"') {
-      return this.string();
-    }
-    for (const [word, value] of [['null', null], ['true', true], ['false', false]]) {
-      if (this.text.startsWith(word, this.at)) {
-        this.at += word.length;
-        return value;
-      }
-    }
-    const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?/y;
-    number.lastIndex = this.at;
-    const match = number.exec(this.text);
-    if (match) {
-      this.at += match[0].length;
-      return Number(match[0]);
-    }
-    for (const word of ['NaN', 'Infinity', '-Infinity']) {
-      if (this.text.startsWith(word, this.at)) {
-        this.at += word.length;
-        this.constant = true;
-        return null;
-      }
-    }
-    throw new Failed(this.at);
-  }
-
-  object(depth) {
-    const pairs = [];
-    this.at += 1;
-    this.space();
-    if (this.text[this.at] === '}') {
-      this.at += 1;
-      return withDoubles(pairs);
-    }
-    for (;;) {
-      if (this.text[this.at] !== '"') {
-        throw new Failed(this.at);
-      }
-      const name = this.string();
-      this.space();
-      this.expect(':');
-      this.space();
-      pairs.push([name, this.value(depth + 1)]);
-      this.space();
-      if (this.text[this.at] === '}') {
-        this.at += 1;
-        return withDoubles(pairs);
-      }
-      this.expect(',');
-      this.space();
-    }
-  }
-
-  list(depth) {
-    const values = [];
-    this.at += 1;
-    this.space();
-    if (this.text[this.at] === ']') {
-      this.at += 1;
-      return values;
-    }
-    for (;;) {
-      values.push(this.value(depth + 1));
-      this.space();
-      if (this.text[this.at] === ']') {
-        this.at += 1;
-        return values;
-      }
-      this.expect(',');
-      this.space();
-    }
-  }
-
-  expect(letter) {
-    if (this.text[this.at] !== letter) {
-      throw new Failed(this.at);
-    }
-    this.at += 1;
-  }
-
-  string() {
-    const plain = { '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
-    const begin = this.at;
-    let value = '';
-    for (let at = begin + 1; ; at += 1) {
-      const letter = this.text[at];
-      if (letter === undefined || (letter === '\\' && at + 1 >= this.text.length)) {
-        throw new Failed(begin);
-      }
-      if (letter === '"') {
-        this.at = at + 1;
-        return value;
-      }
-      if (letter !== '\\') {
-        value += letter;
-        continue;
-      }
-      at += 1;
-      const escape = this.text[at];
-      const code = this.text.slice(at + 1, at + 5);
-      if (escape === 'u') {
-        if (!/^[0-9a-fA-F]{4}$/.test(code)) {
-          throw new Failed(at);
-        }
-        value += String.fromCharCode(Number.parseInt(code, 16));
-        at += 4;
-      } else if (Object.hasOwn(plain, escape)) {
-        value += plain[escape];
-      } else {
-        throw new Failed(at - 1);
-      }
-    }
-  }
-}
-
-class Failed extends Error {
-  constructor(at, tooDeep = false) {
-    super('no JSON');
-    this.at = at;
-    this.tooDeep = tooDeep;
-  }
-}
 
 /** The values of a field that stands more than once in an object, with different values. */
 class Twice {}
@@ -682,17 +605,17 @@ function patternsOf(form) {
     made.set(form, {
       line: linePattern(form),
       first: regex(start + valuePattern(form)),
-      only: regex(`${start}${valuePattern(form)}${UNIT()}${marks()}\\.?${marks()}$`),
-      opening: regex(`${start}${valuePattern(form)}(?=${marks()}(?:[.,;:!\u2013\u2014\\-]|$))`),
+      only: regex(`${start}${valuePattern(form)}${UNIT}${MARKS}\\.?${MARKS}$`),
+      opening: regex(`${start}${valuePattern(form)}(?=${MARKS}(?:[.,;:!\u2013\u2014\\-]|$))`),
       // "PASS, because ...", "c) The text says so."
       spoken: regex(
-        start + valuePattern(form) + (worded(form) ? `(?=${marks()}[,;:\u2013\u2014\\-])` : '(?=\\)(?!.{0,400}(?<!\\w)\\w\\)))'),
+        start + valuePattern(form) + (worded(form) ? `(?=${MARKS}[,;:\u2013\u2014\\-])` : '(?=\\)(?!.{0,400}(?<!\\w)\\w\\)))'),
       ),
-      keyed: regex(`^${KEY()}[${MARK}]{0,40}${NAMED}${valuePattern(form)}${UNIT()}${marks()}\\.?${marks()}$`),
+      keyed: regex(`^${KEY}[${MARK}]{0,40}${NAMED}${valuePattern(form)}${UNIT}${MARKS}\\.?${MARKS}$`),
       mark: before && regex(apart + before, 'giu'),
       sloppyMark: before && regex(sloppyMark(form.before), 'giu'),
       after: form.after && regex(sloppyMark(form.after)),
-      one: regex(`^${KEY()}[${MARK}]{0,40}${NAMED}${valuePattern(form)}${UNIT()}`),
+      one: regex(`^${KEY}[${MARK}]{0,40}${NAMED}${valuePattern(form)}${UNIT}`),
       again: regex(`(?<!${W})${valuePattern(form)}`),
       marked: regex(start + valuePattern(form) + closed),
     });
@@ -732,7 +655,7 @@ function oneValue(form, text) {
   return !more && WHY.test(rest) ? match.groups.value : null;
 }
 
-const WHY = regex(`^(?:${marks()}(?:[.,;:\u2013\u2014(\\[\\-]|$)|[ \\t]{0,9}[(\\[])`);
+const WHY = regex(`^(?:${MARKS}(?:[.,;:\u2013\u2014(\\[\\-]|$)|[ \\t]{0,9}[(\\[])`);
 
 const ARROW = '[\\-=]>|[\u2192\u21d2]';
 const LAST_SENTENCE = regex(`[.!?:;\u2013\u2014](?=[${S}])|${ARROW}|[${S}]-(?=[${S}])`, 'u');
@@ -786,7 +709,7 @@ function closing(patterns, line, bare) {
 const last = (pattern, text) => [...text.matchAll(pattern)].at(-1) ?? null;
 const valueAt = (pattern, text) => pattern.exec(text)?.groups.value ?? null;
 
-const SCALE = () => atomic('(?:[(\\[][^()\\[\\]\\n]{0,40}[)\\]][ \\t*_]{0,9})?');
+const SCALE = atomic('(?:[(\\[][^()\\[\\]\\n]{0,40}[)\\]][ \\t*_]{0,9})?');
 
 function linePattern(form) {
   const taken = [...form.texts, ...form.confidences];
@@ -795,7 +718,7 @@ function linePattern(form) {
   const head =
     `(?:^|(?<=\\n))${atomic('[ \\t>*_#`"\'\u201c\u2018\u00ab|\u2022(\\[+\\-]{0,40}')}(?:[0-9]{1,2}[.)]${atomic('[ \\t*_]{0,8}')})?` +
     `(?:(?:the|my)${atomic('[ \\t*_]{1,8}')})?(?:(?:final|overall)${atomic('[ \\t*_]{1,8}')})?`;
-  return regex(`${head}(?:${named.join('|')})${atomic('[ \\t"\'*_`\\])\u201d\u2019\u00bb]{0,40}')}${SCALE()}[:=\uff1a]`, 'giu');
+  return regex(`${head}(?:${named.join('|')})${atomic('[ \\t"\'*_`\\])\u201d\u2019\u00bb]{0,40}')}${SCALE}[:=\uff1a]`, 'giu');
 }
 
 const GAP = `[${S}*_]{1,8}`;
@@ -819,23 +742,23 @@ function valuePattern(form) {
   const labels = form.kind === 'probability' ? [] : form.labels.map((label) => words(label).join(' '));
   const usual = form.kind === 'binary' ? ['yes', 'no', 'true', 'false', '1', '0'] : [];
   const all = [...new Set([...labels, ...labels.map(withoutAccents), ...usual])].sort((one, other) => other.length - one.length);
-  const value = all.map(escaped).join('|') || NUMBER();
+  const value = all.map(escaped).join('|') || NUMBER;
   const end =
     `(?!_{0,8}[\\p{L}\\p{N}]|[\\-+>=&^~\u00b0]|<(?!/?[a-z])|\\.[0-9]` +
-    `|${marks()}(?:[?\uff1f/\uff0f\u2026\u2192]|\\\\?[%\u2030\uff05]|\\.\\.|[\\-=]>|[\\-\u2013\u2014\u2212~]{1,3}[${S}]?[0-9]|[,;][${S}]?[0-9]` +
+    `|${MARKS}(?:[?\uff1f/\uff0f\u2026\u2192]|\\\\?[%\u2030\uff05]|\\.\\.|[\\-=]>|[\\-\u2013\u2014\u2212~]{1,3}[${S}]?[0-9]|[,;][${S}]?[0-9]` +
     `|[,;]?[${S}]?(?:to|or)${EDGE}|(?:of|out[${S}]of|through|until|versus|vs|per[${S}]?cent)${EDGE}` +
-    `|(?:and[${S}]|[|][${S}]?)(?:a[${S}]half|${all.map(escaped).join('|') || NUMBER()})${EDGE}))`;
+    `|(?:and[${S}]|[|][${S}]?)(?:a[${S}]half|${value})${EDGE}))`;
   const percent = ofHundred(form) ? atomic(`(?:[${S}]?${PERCENT})?`) : '';
   if (all.length) {
     const alone = `(?![${S}](?!(?:because|since|as)${EDGE})[\\p{L}\\p{Nl}\\p{No}])`;
     const phrase = (word) => word.toLowerCase() === 'no' || ([...word].length === 1 && /^\p{L}$/u.test(word));
-    const numbers = labels.filter((label) => regex(`^${NUMBER()}$`, 'u').test(label));
+    const numbers = labels.filter((label) => regex(`^${NUMBER}$`, 'u').test(label));
     const highest = numbers.toSorted((one, other) => Number(other.replace(',', '.')) - Number(one.replace(',', '.')))[0];
     const top = labels.length && numbers.length === labels.length ? atomic(`(?:[${S}]?/[${S}]?${escaped(highest)})?`) : '';
     return `(?<value>${all.map((word) => howeverApart(word) + (phrase(word) ? alone : '')).join('|')})${percent}${top}${end}`;
   }
-  const top = `${marks()}(?:[/\uff0f]|(?:out[${S}])?of${EDGE})${marks()}${form.high}${COUNTED()}`;
-  return `(?<value>${value})${percent}${COUNTED()}(?:${top}${end}|${renamed(end)})`;
+  const top = `${MARKS}(?:[/\uff0f]|(?:out[${S}])?of${EDGE})${MARKS}${form.high}${COUNTED}${end}`;
+  return `(?<value>${value})${percent}${COUNTED}(?:${top}|${end})`;
 }
 
 /** Whether its grades go from 0 to 100, or from 100 to 0, so that a percent sign may stand after one. */
@@ -844,12 +767,6 @@ function ofHundred({ low, high, labels }) {
     return low === 0 && high === 100;
   }
   return ['0', '100'].every((end) => labels.includes(end)) && labels.every((label) => /^(?:[0-9]{1,2}|100)$/.test(label));
-}
-
-/** Write a pattern again whose groups have other names. */
-function renamed(pattern) {
-  names += 1;
-  return pattern.replaceAll('<kept', `<kept${names}x`);
 }
 
 /** A label whose parts stand together, apart, or with a hyphen: SEV2, SEV 2; not_met, not met. */
@@ -870,20 +787,15 @@ function gradeOf(form, value) {
   const { kind, labels } = form;
   if (typeof value === 'string') {
     const word = ofHundred(form) ? strip(value).replace(regex(`[${S}]?${PERCENT}$`, 'iu'), '') : strip(value);
-    const places = labels.flatMap((label, at) => (folded(label) === folded(word) ? [at] : []));
-    if (places.length === 1) {
-      return places[0];
-    }
-    if (labels.includes(word)) {
-      return labels.indexOf(word);
-    }
-    const bare = labels.flatMap((label, at) => (withoutAccents(folded(label)) === folded(word) ? [at] : []));
-    if (bare.length === 1) {
-      return bare[0];
-    }
-    const joined = labels.flatMap((label, at) => (together(folded(label)) === together(folded(word)) ? [at] : []));
-    if (joined.length === 1 && together(word)) {
-      return joined[0];
+    const name = folded(word);
+    const bare = labels.map((label) => withoutAccents(folded(label)));
+    const joined = labels.map((label) => together(folded(label)));
+    const spellings = [[labels.map(folded), name], [labels, word], [bare, name], [joined, together(name)]];
+    for (const [all, spelled] of spellings) {
+      const place = all.indexOf(spelled);
+      if (spelled && place >= 0 && place === all.lastIndexOf(spelled)) {
+        return place;
+      }
     }
     if (kind === 'choice' || (kind === 'graded' && labels.length)) {
       return null;
@@ -892,7 +804,7 @@ function gradeOf(form, value) {
       const plain = word.toLowerCase();
       return ONE.includes(plain) || ZERO.includes(plain) ? plainPlace(ONE.includes(plain), labels) : null;
     }
-    return regex(`^${NUMBER()}$`, 'u').test(word) ? Number(word.replace(',', '.')) : null;
+    return regex(`^${NUMBER}$`, 'u').test(word) ? Number(word.replace(',', '.')) : null;
   }
   if (typeof value === 'boolean') {
     return kind === 'binary' ? plainPlace(value, labels) : null;
