@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NotRequired, TypedDict, cast
 
@@ -85,10 +85,8 @@ _LINE_HEAD = (
     r"^[ \t>*_#`\"'“‘«|•(\[+-]{0,40}+(?:[0-9]{1,2}[.)][ \t*_]{0,8}+)?"
     r"(?:(?:the|my)[ \t*_]{1,8}+)?(?:(?:final|overall)[ \t*_]{1,8}+)?"
 )
-_SENTENCE = re.compile(
-    r"\b(?:the|my|final|overall)[\s*_]{1,8}+(?:score|grade|rating|verdict)[\s*_]{1,8}+is\b:?", re.IGNORECASE
-)
-_CONFIDENCE = re.compile(rf"confidence{_MARKS}[:=]{_MARKS}", re.IGNORECASE)
+_SENTENCE = r"\b(?:the|my|final|overall)[\s*_]{1,8}+(?:score|grade|rating|verdict)[\s*_]{1,8}+is\b:?"
+_CONFIDENCE = rf"confidence{_MARKS}[:=]{_MARKS}"
 _SHARE = re.compile(r"(?:[01]?\.[0-9]{1,9}+|[01])(?!\w|[.,][0-9]|\s{0,9}(?:[%/–-]|to\b|of\b|out\b))")
 _NUMBER = (
     r"-?(?:[0-9]{1,9}+(?:\.[0-9]{1,9}+|,[0-9]{1,2}+(?![0-9]))?+|\.[0-9]{1,9}+)"  # a comma in German; 1,000 is none
@@ -341,6 +339,7 @@ def _find_objects(text: str, form: ReplyForm, loose: bool) -> _Found:
 
 
 def _names_score(text: str, form: ReplyForm) -> bool:
+    """Whether a text has the name of a field for the grade."""
     return any(name.rpartition(".")[2].lower() in text.lower() for name in form["scores"])
 
 
@@ -459,29 +458,28 @@ def _completeness(fields: Mapping[str, Any] | None, form: ReplyForm) -> int:  # 
     return 1 + sum(fields is None or name in fields for name in (*form["texts"], *form["confidences"]))
 
 
-def _asked_fields(body: Any, form: ReplyForm, loose: bool) -> dict[str, Any]:  # Any: JSON from a model
-    """Return the fields of an object that were asked for; loosely, whatever their letters, or within a wrapper."""
-    names = (*form["scores"], *form["texts"], *form["confidences"])
-    fields: dict[str, Any] = {}  # Any: JSON from a model
-    for _ in range(4):
-        known = _with_doubles([(_plain_name(key), value) for key, value in body.items()]) if loose else body
-        fields = {}
-        for name in names:
-            spelled = _plain_name(name) if loose and name not in body else name
-            value = body.get(name, known.get(spelled, _nested(body, name) if "." in name else None))
-            if value is not None or spelled in known:
-                fields[name] = value
-        if not loose or any(name in fields for name in form["scores"]):
-            break
-        values = [_called(key, value) for key, value in body.items()]
-        inner: list[dict[str, Any]] = [one for one in values if isinstance(one, dict)]  # Any: as above
-        if len(inner) > 1 or len(body) > 1:
-            every = _completeness(None, form)
-            inner = [one for one in inner if len(_asked_fields(one, form, False)) == every > 1]
-        if len(inner) != 1:
-            break
-        body = inner[0]
-    return fields
+def _asked_fields(
+    body: Any,  # Any: JSON from a model
+    form: ReplyForm,
+    loose: bool,
+    wrappers: int = 3,
+) -> dict[str, Any]:
+    """Return the fields of an object that were asked for; loosely, whatever their letters, or within wrappers."""
+    known = _with_doubles([(_plain_name(key), value) for key, value in body.items()]) if loose else body
+    fields: dict[str, Any] = {}  # Any: as above
+    for name in (*form["scores"], *form["texts"], *form["confidences"]):
+        spelled = _plain_name(name) if loose and name not in body else name
+        value = body.get(name, known.get(spelled, _nested(body, name) if "." in name else None))
+        if value is not None or spelled in known:
+            fields[name] = value
+    if not loose or not wrappers or any(name in fields for name in form["scores"]):
+        return fields
+    values = [_called(key, value) for key, value in body.items()]
+    inner: list[dict[str, Any]] = [one for one in values if isinstance(one, dict)]  # Any: as above
+    if len(body) > 1:
+        every = _completeness(None, form)
+        inner = [one for one in inner if len(_asked_fields(one, form, False)) == every > 1]
+    return _asked_fields(inner[0], form, loose, wrappers - 1) if len(inner) == 1 else fields
 
 
 def _called(name: str, value: Any) -> Any:  # Any: JSON from a model
@@ -492,6 +490,7 @@ def _called(name: str, value: Any) -> Any:  # Any: JSON from a model
 
 
 def _plain_name(name: str) -> str:
+    """Return a field's name without case, blanks and signs."""
     return re.sub(r"[\s_*-]", "", name).lower()
 
 
@@ -552,7 +551,7 @@ def _read_prose(text: str, form: ReplyForm, loose: bool) -> Reading | None:
     if loose:  # `<4>` where the prompt has written `<1 to 5>`
         text = re.sub(
             r"<([^<>/\n]{1,20})>",
-            lambda one: one[1] if _value_at(places["only"], one[1]) else one[0],
+            lambda one: one[1] if _value_at(places["alone"], one[1]) else one[0],
             text.translate(_WIDE),
         )
     for head in list(_heads_pattern(form).finditer(text))[:8]:
@@ -560,7 +559,7 @@ def _read_prose(text: str, form: ReplyForm, loose: bool) -> Reading | None:
         in_place = (
             form["mark"] in ("between", "start")
             or _last(_line_pattern(form), before)
-            or _value_at(places["only"], before.rpartition("\n")[2])
+            or _value_at(places["alone"], before.rpartition("\n")[2])
         )
         reading = _prose_verdict(before, form, loose) if before and in_place else None
         if reading:
@@ -573,138 +572,108 @@ def _read_prose(text: str, form: ReplyForm, loose: bool) -> Reading | None:
 
 
 def _prose_verdict(text: str, form: ReplyForm, loose: bool) -> Reading | None:
-    """Return what stands at the prompt's mark, else on the last verdict line, else what ends the text."""
+    """Return the verdict at the first place that has a value."""
     places = _places(form)
-    line, sentence = _last(_line_pattern(form), text), _last(_SENTENCE, text)
-    if (written := _marked(form, places, text, line, loose)) is not None:
-        parser = "mark"
-    elif line or sentence:
-        end, parser = (line.end(), "last") if line else (sentence.end() if sentence else 0, "sentence")
-        written = _value_after(places, text, end)
-    elif (written := _value_at(places["only"], text)) is not None:
-        parser = "whole"
-    else:
-        written, parser = _closing(form, places, text.rpartition("\n")[2]), "last"
-    score = _grade(form, written) if written else None
-    if score is None:
-        return None
-    confidence = None
-    if parser != "mark" and (stated := _last(_CONFIDENCE, text)):
-        share = _SHARE.match(text, stated.end())
-        confidence = _share(float(share[0])) if share else None
-    return Reading(score, parser, confidence, text)
+    for parser, place, piece in _pieces(text, form, loose):
+        if written := _value_at(places[place], piece):
+            score = _grade(form, written)
+            stated = _last(_CONFIDENCE, text) if parser != "mark" else None
+            share = _SHARE.match(text, stated.end()) if stated else None
+            confidence = _share(float(share[0])) if share else None
+            return None if score is None else Reading(score, parser, confidence, text)
+    return None
 
 
 def _places(form: ReplyForm) -> dict[str, str]:
-    """Return the patterns of the places where a value may stand, by name; their only group is the value."""
+    """Return the patterns of the places where a value may stand, by name; some are for labels only."""
     value = _value_pattern(form)
     first = rf"[{_MARK}]{{0,40}}{value}"
     named = rf"{_KEY}[{_MARK}]{{0,40}}{_NAMED}{value}{_UNIT}"
     end = rf"{_MARKS}\.?{_MARKS}\Z"
-    after = _with_any_blanks(form["after"])
-    # "PASS, because ...", "c) The text says so."
-    reason = rf"{_MARKS}[,;:–—-]" if _worded(form) else r"\)(?!.{0,400}\b\w\))"
+    after = rf"[{_MARK}.]{{0,40}}?{_with_any_blanks(form['after'])}" if form["after"] else ""
+    # words of two letters or more, which nothing opens with by chance
+    worded = form["labels"] and all(re.match(r"[^\W\d_]{2}", label) for label in form["labels"])
+    reason = rf"{_MARKS}[,;:–—-]" if worded else r"\)(?!.{0,400}\b\w\))"  # "c) The text says so."
+    closing = (r"\s*+" if worded else r"(?!)") + first + _UNIT + end
+    again = rf"(?<!\w){value}" + ("" if form["labels"] else "|[0-9]")
+    why = rf"(?={_MARKS}(?:[.,;:–—(\[-]|$)|[ \t]{{0,9}}[(\[])"  # "4 (Mostly)"
     return {
         "first": first,
-        "only": first + _UNIT + end,
+        "alone": first + _UNIT + end,
+        "before its mark": first + after,
         "ends a clause": rf"{first}(?={_MARKS}(?:[.,;:!–—-]|$))",
-        "before a reason": rf"{first}(?={reason})",
-        "marked": first + (rf"[{_MARK}.]{{0,40}}?{after}" if after else ""),
-        "named": named,
+        "before a reason": rf"{first}(?={reason})" if form["labels"] else "(?!)",
         "all of a line": named + end,
-        "again": rf"(?<!\w){value}",
+        "last clause": rf"(?>.*(?:[.!?:;–—](?=\s)|{_ARROW}|\s-(?=\s))){closing}",
+        "after an arrow": rf"(?>.*(?:{_ARROW})){closing}",
+        "only": rf"(?>{named}){why}(?![\s\S]*?(?:{again}))",
     }
 
 
 def _value_at(place: str, text: str) -> str | None:
-    """Return the value that a text opens with, in its place."""
+    """Return the value that a text has in a place."""
     match = re.match(place, text, re.IGNORECASE)
     return match[1] if match else None
 
 
-def _marked(
-    form: ReplyForm, places: Mapping[str, str], text: str, line: re.Match[str] | None, loose: bool
-) -> str | None:
-    """Return the value at the prompt's mark, empty where none can be read; None where the mark is missing."""
-    if form["mark"] != "between":  # a line with the name of a verdict says more than its place
-        return _at_place(form, places, text.strip().splitlines()) if form["mark"] and not line else None
-    apart = r"(?<!\w)" if form["before"][0].isalnum() else ""
-    mark = _last(re.compile(apart + _with_any_blanks(form["before"]), re.IGNORECASE), text)
-    if mark is None and loose:
-        mark = _last(re.compile(_sloppy(form["before"]), re.IGNORECASE), text)
-    if mark is None:
-        return None
-    rest = text[mark.end() :]
-    within = rest.partition("\n")[0]
-    written = _value_at(places["marked"], rest)
-    if written is None and loose:
-        if form["after"]:
-            within = re.split(_sloppy(form["after"]), rest, maxsplit=1, flags=re.IGNORECASE)[0]
-        written = _one_value(form, within)
-    elif written is None and not form["after"]:
-        written = _after_arrow(form, places, within)
-    return written or ""
+def _pieces(text: str, form: ReplyForm, loose: bool) -> Iterator[tuple[str, str, str]]:
+    """Yield where a verdict is looked for, one after another: how that is called, the place, and the piece of text.
 
-
-def _at_place(form: ReplyForm, places: Mapping[str, str], lines: Sequence[str]) -> str | None:
-    """Return the value that stands on the last line, perhaps after a word and a colon, or at the start.
-
-    A model that was asked to start with its verdict may reason first: then its last line opens with it. Where all the
-    reply is one line, a label may open it, with the reason after a comma or a dash. Where the last line has none, a
-    first paragraph counts that is a value alone.
+    Where the prompt's mark or the name of a verdict stands, nothing else counts. A model that was asked to start with
+    its verdict may reason first: then its last line opens with it. Where all the reply is one line, a label may open
+    it. Where the last line has none, a first paragraph counts that is a value alone.
     """
-    if not lines:
-        return None
-    tries: list[tuple[str, str]] = []
-    if form["mark"] == "start":
-        tries += [("first", lines[0]), ("ends a clause", lines[-1])]
-    elif len(lines) == 1 and form["labels"]:
-        tries.append(("before a reason", lines[0]))
-    tries.append(("all of a line", lines[-1]))
-    if _worded(form):  # the last sentence of the last line is nothing but a label
-        sentences = re.split(rf"[.!?:;–—](?=\s)|{_ARROW}|\s-(?=\s)", lines[-1].rstrip())
-        tries.append(("only", sentences[-1]))
-    if len(lines) > 1 and not lines[1].strip():
-        tries.append(("only", lines[0]))
-    return next((value for place, line in tries if (value := _value_at(places[place], line))), None)
+    mark, after = form["mark"], form["after"]
+    marked = _after_mark(text, form, loose) if mark == "between" else None
+    if marked is not None:
+        yield "mark", "before its mark", marked
+        if loose or not after:
+            end = _sloppy(after) if after else "\n"
+            within = re.split(end, marked, maxsplit=1, flags=re.IGNORECASE)[0]
+            yield "mark", "only" if loose else "after an arrow", within.strip()
+        return
+    if name := _last(_line_pattern(form), text):
+        yield "last", *_rest_of_line(text, name.end())
+        return
+    lines = text.strip().splitlines()
+    if lines and mark in ("start", "last line"):
+        if mark == "start":
+            yield "mark", "first", lines[0]
+            yield "mark", "ends a clause", lines[-1]
+        elif len(lines) == 1:
+            yield "mark", "before a reason", lines[0]
+        yield "mark", "all of a line", lines[-1]
+        yield "mark", "last clause", lines[-1]
+        if len(lines) > 1 and not lines[1].strip():
+            yield "mark", "alone", lines[0]
+    if sentence := _last(_SENTENCE, text):
+        yield "sentence", *_rest_of_line(text, sentence.end())
+        return
+    yield "whole", "alone", text
+    line = text.rpartition("\n")[2]
+    ending = re.match(_places(form)["all of a line"], line, re.IGNORECASE)
+    # A number without a name or a unit may count anything, and so may one that ends a sentence.
+    named = form["labels"] or re.search(r"[^\W\d_]|[/／★]", line)
+    if ending and named and len(line[: ending.start(1)].split()) <= 3:
+        yield "last", "all of a line", line
+    yield "last", "after an arrow", line.strip()
 
 
-def _value_after(places: Mapping[str, str], text: str, at: int) -> str | None:
-    """Return the value on the rest of a line; of an empty rest, a next line that is nothing but a value."""
+def _after_mark(text: str, form: ReplyForm, loose: bool) -> str | None:
+    """Return what follows on the prompt's own mark, loosely on one that is nearly it."""
+    mark = _with_any_blanks(form["before"])
+    found = _last(rf"(?<!\w){mark}" if form["before"][0].isalnum() else mark, text)
+    if found is None and loose:
+        found = _last(_sloppy(form["before"]), text)
+    return text[found.end() :] if found else None
+
+
+def _rest_of_line(text: str, at: int) -> tuple[str, str]:
+    """Return the place and the rest of a line; of an empty rest, the next line, which is nothing but a value."""
     rest = text[at:].partition("\n")[0]
     if rest.strip(" \t*_`"):
-        return _value_at(places["first"], " ".join(rest.split()))
-    return _value_at(places["only"], text[at + len(rest) :].lstrip().partition("\n")[0])
-
-
-def _closing(form: ReplyForm, places: Mapping[str, str], line: str) -> str | None:
-    """Return the value that the last line is, perhaps after a name and a colon, an arrow or a dash.
-
-    A number without a name or a unit may count anything, and so may one that ends a sentence.
-    """
-    match = re.match(places["all of a line"], line, re.IGNORECASE)
-    named = form["labels"] or re.search(r"[^\W\d_]|[/／★]", line)
-    if match and named and len(line[: match.start(1)].split()) <= 3:
-        return match[1]
-    return _after_arrow(form, places, line)
-
-
-def _after_arrow(form: ReplyForm, places: Mapping[str, str], line: str) -> str | None:
-    """Return the label that ends a line after an arrow, as in `reason -> PASS`."""
-    *before, last = re.split(_ARROW, line)
-    return _value_at(places["only"], last.strip()) if before and _worded(form) else None
-
-
-def _one_value(form: ReplyForm, text: str) -> str | None:
-    """Return the only value of a text, which opens it; words may follow that say why, as in `4 (Mostly)`."""
-    places, text = _places(form), text.strip()
-    match = re.match(places["named"], text, re.IGNORECASE)
-    rest = text[match.end() :] if match else ""
-    again = re.search(places["again"], rest, re.IGNORECASE)
-    if again or (not form["labels"] and re.search("[0-9]", rest)):
-        return None
-    why = re.match(rf"{_MARKS}(?:[.,;:–—(\[-]|$)|[ \t]{{0,9}}[(\[]", rest)
-    return match[1] if match and why else None
+        return "first", " ".join(rest.split())
+    return "alone", text[at + len(rest) :].lstrip().partition("\n")[0]
 
 
 def _sloppy(mark: str) -> str:
@@ -715,31 +684,25 @@ def _sloppy(mark: str) -> str:
     return rf"[\[(<{{*]{{1,4}}{name}[\])>}}*]{{1,4}}"
 
 
-def _worded(form: ReplyForm) -> bool:
-    """Whether all its labels are words of two letters or more, which nothing opens with by chance."""
-    return bool(form["labels"]) and all(re.match(r"[^\W\d_]{2}", label) for label in form["labels"])
-
-
 def _with_any_blanks(mark: str) -> str:
     """Return the pattern of one side of a mark; there may be a blank before its colon, as in French."""
     pattern = r"\s+".join(map(re.escape, re.sub(r"\s*[:=]$", "", mark).split()))
     return rf"{pattern}\s*[:：]" if mark.endswith(":") else rf"{pattern}\s*=" if mark.endswith("=") else pattern
 
 
-def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
-    last = None
-    for match in pattern.finditer(text):
-        last = match
-    return last
+def _last(pattern: str, text: str) -> re.Match[str] | None:
+    """Return where a pattern stands for the last time."""
+    matches = list(re.finditer(pattern, text, re.IGNORECASE | re.MULTILINE))
+    return matches[-1] if matches else None
 
 
-def _line_pattern(form: ReplyForm) -> re.Pattern[str]:
+def _line_pattern(form: ReplyForm) -> str:
     """Return the pattern of a line that opens with the name of a verdict and a colon or equals sign."""
     taken = (*form["texts"], *form["confidences"])
     words = dict.fromkeys((*form["scores"], *(w for w in SCORE_WORDS if w not in taken)))
     named = "|".join(re.escape(w).replace("_", "[ _]") for w in sorted(words, key=len, reverse=True))
     gap = r"[ \t\"'*_`\])”’»]{0,40}+(?:[(\[][^()\[\]\n]{0,40}[)\]][ \t*_]{0,9})?+"
-    return re.compile(rf"{_LINE_HEAD}(?:{named}){gap}[:=：]", re.IGNORECASE | re.MULTILINE)
+    return rf"{_LINE_HEAD}(?:{named}){gap}[:=：]"
 
 
 def _value_pattern(form: ReplyForm) -> str:
@@ -761,12 +724,10 @@ def _value_pattern(form: ReplyForm) -> str:
         alone = r"(?!\s(?!(?:because|since|as)\b)[^\W\d_])"
         phrase = {w for w in words if w.lower() == "no" or (len(w) == 1 and w.isalpha())}
         parts = [_however_apart(word) + (alone if word in phrase else "") for word in words]
-        numbers = [label for label in labels if re.fullmatch(_NUMBER, label)]
-        top = (
-            rf"(?:\s?/\s?{re.escape(max(numbers, key=lambda number: float(number.replace(',', '.'))))})?+"
-            if len(numbers) == len(labels) > 0
-            else ""
-        )
+        top = ""
+        if labels and all(re.fullmatch(_NUMBER, label) for label in labels):
+            highest = max(labels, key=lambda label: float(label.replace(",", ".")))
+            top = rf"(?:\s?/\s?{re.escape(highest)})?+"
         return rf"({'|'.join(parts)}){percent}{top}{end}"
     high = form["high"]
     top = rf"{_MARKS}(?:[/／]|(?:out\s)?of\b){_MARKS}{high}{_COUNTED}{end}"
@@ -788,10 +749,12 @@ def _however_apart(word: str) -> str:
 
 
 def _together(label: str) -> str:
+    """Return a label without what stands between its parts."""
     return re.sub(r"[ _-]", "", label)
 
 
 def _grade(form: ReplyForm, value: Any) -> float | None:  # Any: JSON from a model
+    """Return the grade that a value is; None where it is none."""
     kind, labels = form["kind"], form["labels"]
     if isinstance(value, str):
         word = value.strip()
@@ -833,8 +796,8 @@ def _loose_grade(form: ReplyForm, value: Any) -> float | None:  # Any: JSON from
         values = [inner for name, inner in fields.items() if name.lower() in ("value", *SCORE_WORDS)]
     if len(values) == 1:
         return _grade(form, values[0])
-    written = _one_value(form, value.translate(_WIDE)) if isinstance(value, str) else None
-    return None if written is None else _grade(form, written)
+    written = _value_at(_places(form)["only"], value.translate(_WIDE).strip()) if isinstance(value, str) else None
+    return _grade(form, written) if written else None
 
 
 def _plain(yes: bool, labels: Sequence[str]) -> float:
