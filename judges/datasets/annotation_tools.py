@@ -11,8 +11,7 @@ from statistics import fmean
 from typing import Any
 
 from ..errors import DataError
-from ..files.problems import Problems, shorten
-from ..files.records import unit_of
+from ..files.problems import shorten
 from .annotated import Body, Item, PersonAnswer, flat, read_bodies, rows_of
 from .release import as_number, table_files
 from .source import Flat, ReadOptions, Source
@@ -31,16 +30,14 @@ def read_label_studio(path: Path, options: ReadOptions, notes: list[str]) -> Ite
         DataError: A file is none of these, or an answer is no grade.
     """
     for file in table_files(path):
-        problems = Problems(file, unit_of(file))
         tasks: dict[str, Item] = {}
-        for at, body in read_bodies(file, problems):
+        for at, body in read_bodies(file):
             task = _task(at, body, options)
             first = tasks.setdefault(task.id, task)
             # JSON-MIN and CSV have a line for each annotation of a task.
             if first is not task:
                 for question, answers in task.answers.items():
                     first.answers.setdefault(question, []).extend(answers)
-        problems.check()
         yield from rows_of(file, tasks.values(), options, notes)
 
 
@@ -93,10 +90,8 @@ def read_argilla(path: Path, options: ReadOptions, notes: list[str]) -> Iterator
         DataError: A file is no such export, or an answer is no grade.
     """
     for file in table_files(path):
-        problems = Problems(file, unit_of(file))
-        bodies = list(read_bodies(file, problems))
+        bodies = list(read_bodies(file))
         items = [_record(at, body) for at, body in bodies]
-        problems.check()
         if any(_lacks_status(body) for _, body in bodies):
             notes.append("the file does not say which answers are drafts; records.to_list(flatten=True) does")
         yield from rows_of(file, items, options, notes)
@@ -155,8 +150,7 @@ def read_langfuse(path: Path, options: ReadOptions, notes: list[str]) -> Iterato
     traces: dict[str, tuple[int, Body]] = {}
     answers: defaultdict[str, defaultdict[str, list[PersonAnswer]]] = defaultdict(lambda: defaultdict(list))
     for file in table_files(path):
-        problems = Problems(file, unit_of(file))
-        for at, body in read_bodies(file, problems, inside="data"):
+        for at, body in read_bodies(file, inside="data"):
             scores = [one for one in body.get("scores") or () if isinstance(one, dict)]
             if "source" in body:
                 scores = [body]
@@ -170,7 +164,6 @@ def read_langfuse(path: Path, options: ReadOptions, notes: list[str]) -> Iterato
                     subject = score.get("subject") or {}
                     named = score.get("traceId") or subject.get("traceId") or subject.get("id") or body.get("id")
                     answers[str(named)][str(score.get("name"))].append(_score_answer(score))
-        problems.check()
     if not traces:
         raise DataError(
             f"{path}: there are scores, and no traces with input and output",
@@ -210,9 +203,7 @@ def read_mlflow(path: Path, options: ReadOptions, notes: list[str]) -> Iterator[
         DataError: A file is no such export, or an assessment is no grade.
     """
     for file in table_files(path):
-        problems = Problems(file, unit_of(file))
-        items = [_trace(at, body) for at, body in read_bodies(file, problems, inside="traces")]
-        problems.check()
+        items = (_trace(at, body) for at, body in read_bodies(file, inside="traces"))
         yield from rows_of(file, [item for item in items if item.answers], options, notes)
 
 
@@ -270,9 +261,8 @@ def read_promptfoo(path: Path, options: ReadOptions, notes: list[str]) -> Iterat
         DataError: A file is no output of promptfoo.
     """
     for file in table_files(path):
-        problems = Problems(file, unit_of(file))
         found = unlabelled = 0
-        for at, body in read_bodies(file, problems, inside="results"):
+        for at, body in read_bodies(file, inside="results"):
             if "vars" not in body:
                 listed = ", ".join(map(shorten, body))
                 message = f"{file}: no output of promptfoo: 'vars' is missing; the columns are {listed}"
@@ -280,7 +270,6 @@ def read_promptfoo(path: Path, options: ReadOptions, notes: list[str]) -> Iterat
             row = _promptfoo_row(at, body)
             found, unlabelled = found + 1, unlabelled + (row["label"] is None)
             yield row
-        problems.check()
         if not found:
             raise DataError(f"{file}: no results of promptfoo are in it")
         if unlabelled:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from ..errors import DataError
 from ..files.problems import Problems, shorten
-from ..files.records import Cell, Record, name_of, read_records, unit_of
+from ..files.records import name_of, read_records, unit_of
 from .release import as_text, folded_text, group_of, read_table_of, table_files
 from .source import Flat, ReadOptions, Source
 
-_REPORTS = ("paragraph", "report", "question", "relevance")
-_EXPERTS = ("Document", "Question")
+_REPORTS = {"query": "question", "passage": "paragraph", "report": "report"}
+_EXPERTS = {"query": "Question", "passage": "Relevant", "report": "Document"}
+_REPORT_GRADE, _EXPERT_GRADE = "relevance", "Source Relevance Score"
 _EXPERT_EXTRAS = {"Source From": "source_from", "Unsure Flag": "uncertain", "Addressed directly": "addressed_directly"}
 _GRADE = re.compile(r"\s*([0-3])(?:\.0+)?(?:\s.*)?", re.DOTALL)
 
@@ -34,58 +35,40 @@ def read_climretrieve(path: Path, options: ReadOptions, notes: list[str]) -> Ite
         first = next(read_records(file, Problems(file)), None)
         if first is None:
             raise DataError(f"{file}: the file has no rows")
-        if "Source Relevance Score" in first.fields:
-            yield from _expert_rows(file, problems, notes)
-        else:
-            yield from _report_rows(file, problems, notes)
+        by_experts = _EXPERT_GRADE in first.fields
+        columns, needed, graded = _REPORTS, (*_REPORTS.values(), _REPORT_GRADE), _REPORT_GRADE
+        if by_experts:
+            columns, needed, graded = _EXPERTS, ("Document", "Question"), _EXPERT_GRADE
+        automatic = ungraded = 0
+        for record in read_table_of(file, needed, problems):
+            fields = record.fields
+            cells = [folded_text(fields.get(name)) for name in (graded, columns["passage"])]
+            if by_experts and any(cell in ("", "nan", "na") for cell in cells):
+                ungraded += 1
+                continue
+            match = _GRADE.fullmatch(as_text(fields[graded]))
+            if match is None:
+                strange = shorten(fields[graded])
+                problems.add(record.at, f"field {graded!r}: {strange} is none of the grades 0 to 3")
+                continue
+            grade = int(match[1])
+            automatic += grade == 0 and not by_experts
+            texts: Flat = {ours: as_text(fields[theirs]).strip() for ours, theirs in columns.items()}
+            row: Flat = {
+                "id": f"{name_of(file)}-{record.at}",
+                "dataset": "climretrieve",
+                "group_id": group_of("clim", as_text(texts["query"])),
+                **texts,
+                "label": grade,
+                "label_origin": "expert" if grade else "automatic",
+            }
+            extras = _EXPERT_EXTRAS if by_experts else {}
+            yield row | {ours: fields[name] for name, ours in extras.items() if name in fields}
+        if automatic:
+            notes.append(f"grades of 0 that no person gave, they matched no marked passage: {automatic:,}")
+        if ungraded:
+            notes.append(f"rows without a marked passage or without its grade, left out: {ungraded:,}")
         problems.check()
-
-
-def _report_rows(file: Path, problems: Problems, notes: list[str]) -> Iterator[Flat]:
-    automatic = 0
-    for record in read_table_of(file, _REPORTS, problems):
-        grade = _grade(record, "relevance", problems)
-        if grade is not None:
-            automatic += grade == 0
-            yield _row(file, record, grade, {"query": "question", "passage": "paragraph", "report": "report"})
-    if automatic:
-        notes.append(f"grades of 0 that no person gave, they matched no marked passage: {automatic:,}")
-
-
-def _expert_rows(file: Path, problems: Problems, notes: list[str]) -> Iterator[Flat]:
-    ungraded = 0
-    columns = {"query": "Question", "passage": "Relevant", "report": "Document"}
-    for record in read_table_of(file, _EXPERTS, problems):
-        cells = (folded_text(record.fields.get(name)) for name in ("Source Relevance Score", "Relevant"))
-        if any(cell in ("", "nan", "na") for cell in cells):
-            ungraded += 1
-            continue
-        grade = _grade(record, "Source Relevance Score", problems)
-        if grade is not None:
-            extras = {ours: record.fields[name] for name, ours in _EXPERT_EXTRAS.items() if name in record.fields}
-            yield _row(file, record, grade, columns) | extras
-    if ungraded:
-        notes.append(f"rows without a marked passage or without its grade, left out: {ungraded:,}")
-
-
-def _grade(record: Record, column: str, problems: Problems) -> int | None:
-    match = _GRADE.fullmatch(as_text(record.fields[column]))
-    if match is None:
-        problems.add(record.at, f"field {column!r}: {shorten(record.fields[column])} is none of the grades 0 to 3")
-        return None
-    return int(match[1])
-
-
-def _row(file: Path, record: Record, grade: int, columns: Mapping[str, str]) -> Flat:
-    texts: dict[str, Cell] = {ours: as_text(record.fields[theirs]).strip() for ours, theirs in columns.items()}
-    return {
-        "id": f"{name_of(file)}-{record.at}",
-        "dataset": "climretrieve",
-        "group_id": group_of("clim", as_text(texts["query"])),
-        **texts,
-        "label": grade,
-        "label_origin": "expert" if grade else "automatic",
-    }
 
 
 CLIMRETRIEVE = Source(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -68,11 +68,18 @@ def read_objects(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str
         DataError: The file cannot be read at all.
     """
     with file_errors(path), open_bytes(path) as stream:
-        for at, value in json_lines(stream, problems):
-            if isinstance(value, dict):
-                yield at, value
-            else:
-                problems.add(at, f"an object is needed, this is {shorten(value)}")
+        yield from objects_in(json_lines(stream, problems), problems)
+
+
+def objects_in(
+    values: Iterable[tuple[int, Any]], problems: Problems
+) -> Iterator[tuple[int, dict[str, Any]]]:  # Any: JSON
+    """Yield the values that are objects with their places; any other is a problem."""
+    for at, value in values:
+        if isinstance(value, dict):
+            yield at, value
+        else:
+            problems.add(at, f"an object is needed, this is {shorten(value)}")
 
 
 def read_document(path: Path) -> Any:  # Any: JSON

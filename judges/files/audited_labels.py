@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast, get_args
 
@@ -34,12 +34,8 @@ class Finding:
     mark: Mark
     right_label: float | None = None
     """The label it should have; on two classes the other one where none is given."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    at: int
-    finding: Finding
+    at: int = field(default=0, compare=False)
+    """The line that says so."""
 
 
 def read_audit(path: Path, *, labels: OutputScale | None = None) -> dict[str, Finding]:
@@ -53,10 +49,6 @@ def read_audit(path: Path, *, labels: OutputScale | None = None) -> dict[str, Fi
     Raises:
         DataError: A mark is none of `MARKS`, a right label is not read, or a row is marked twice.
     """
-    return {id: entry.finding for id, entry in _read(path, labels).items()}
-
-
-def _read(path: Path, labels: OutputScale | None) -> dict[str, _Entry]:
     problems = Problems(path, unit_of(path))
     records = list(read_records(path, problems))
     columns = {name for record in records for name in record.fields}
@@ -64,7 +56,7 @@ def _read(path: Path, labels: OutputScale | None) -> dict[str, _Entry]:
     if records and not {"mark", right} & columns:
         problems.check()
         raise DataError(f"{path}: no column is named mark, right_label or label", hint=_HINT)
-    entries: dict[str, _Entry] = {}
+    entries: dict[str, Finding] = {}
     for record in records:
         finding = _finding(record, right, labels, problems)
         if finding is None:
@@ -75,7 +67,7 @@ def _read(path: Path, labels: OutputScale | None) -> dict[str, _Entry]:
         elif id in entries:
             problems.add(record.at, f"field 'id': row {shorten(id)} is marked twice, first on {entries[id].at}")
         else:
-            entries[id] = _Entry(record.at, finding)
+            entries[id] = finding
     problems.check(hint=_HINT)
     return entries
 
@@ -99,7 +91,7 @@ def _finding(record: Record, right: str, labels: OutputScale | None, problems: P
             return None
     if not mark and label is None:
         return None
-    return Finding(mark=cast("Mark", mark or "wrong label"), right_label=label)
+    return Finding(mark=cast("Mark", mark or "wrong label"), right_label=label, at=record.at)
 
 
 def _grade(cell: Cell, labels: OutputScale | None) -> float | None:
@@ -115,7 +107,7 @@ def with_audited_labels(dataset: Dataset, path: Path | str, *, complete: bool = 
         DataError: The file cannot be read, or marks a row that is not among the rows or has no label.
     """
     path = Path(path)
-    entries = _read(path, dataset.labels)
+    entries = read_audit(path, labels=dataset.labels)
     problems = Problems(path, unit_of(path))
     known = {row.id for row in dataset.rows}
     absent = [(id, entry) for id, entry in entries.items() if id not in known]
@@ -129,7 +121,7 @@ def with_audited_labels(dataset: Dataset, path: Path | str, *, complete: bool = 
             rows.append(row)
             continue
         try:
-            rows.append(reviewed(row, entry.finding, dataset.labels))
+            rows.append(reviewed(row, entry, dataset.labels))
         except InputError as error:
             problems.add(entry.at, str(error))
             rows.append(row)
