@@ -124,7 +124,7 @@ def test_marks_are_written_read_and_blank_ones_left_out(tmp_path: Path) -> None:
         ([{"mark": "unclear"}], "line 1: field 'id': there is no id"),
         (
             [{"id": "a", "mark": "wrong label", "right_label": "two"}],
-            "line 1: field 'right_label': 'two' is not a number",
+            "line 1: field 'right_label': 'two' is neither a number",
         ),
     ],
 )
