@@ -48,11 +48,12 @@ const ENDS_TURN =
 const ASKER = '(?:human|q|question|user|customer|instructions?|input|prompt|system)';
 const ANSWERER = '(?:assistant|model|ai|response|output)';
 const OBJECT = '\ufffc';
+const TWO_VERDICTS = 'the reply has two verdicts that differ, and nothing says which of them counts';
 const ONE = ['yes', 'true', '1', 'positive'];
 const ZERO = ['no', 'false', '0', 'negative'];
 
 /** A pattern that gives nothing back once it has matched; `regex` writes its two signs as JavaScript can. */
-const atomic = (pattern) => `\ue000${pattern}\ue001`;
+const atomic = (pattern) => `(?>${pattern}(?<)`;
 const MARKS = atomic(`[${MARK}]{0,40}`);
 const NUMBER =
   `-?(?:${atomic('[0-9]{1,9}')}${atomic('(?:\\.[0-9]{1,9}|,[0-9]{1,2}(?![0-9]))?')}|\\.${atomic('[0-9]{1,9}')})`;
@@ -68,8 +69,8 @@ const COUNTED = atomic(`(?:[\u5206\u70b9\uc810](?!${W}))?`);
 function regex(pattern, flags = 'iu') {
   const open = [];
   let made = 0;
-  const written = pattern.replace(/[\ue000\ue001]/g, (sign) => {
-    if (sign === '\ue001') {
+  const written = pattern.replace(/\(\?>|\(\?<\)/g, (sign) => {
+    if (sign === '(?<)') {
       return `))\\k<kept${open.pop()}>`;
     }
     made += 1;
@@ -189,14 +190,13 @@ const opened = (text) => count(text, '{') - count(text, '}');
 
 /** The top-level objects of a reply's turn, in one pass; loosely, those that are nearly JSON too. */
 function findObjects(text, form, loose) {
-  const found = { text: '', bodies: [], broken: false, cut: false, end: undefined };
+  const found = { text: '', bodies: [], broken: false, end: undefined };
   let [turn, most, depth, at, tries] = [0, 0, 0, 0, 0];
   for (let tried = 0; ; tried += 1) {
     const start = text.indexOf('{', at);
     if (tried === MAX_OBJECTS) {
-      found.cut = start >= 0;
       found.text += text.slice(at);
-      return found;
+      return start < 0 ? found : { ...found, bodies: [] };
     }
     const end = start < 0 ? text.length : start;
     const before = text.slice(0, end);
@@ -218,7 +218,7 @@ function findObjects(text, form, loose) {
     depth = Math.max(0, depth + opened(text.slice(at, start)));
     let parsed = decode(text, start);
     if (parsed.tooDeep) {
-      return { ...found, cut: true };
+      return { ...found, bodies: [] };
     }
     if (!parsed.value && loose && tries < MAX_REPAIRS) {
       tries += 1;
@@ -420,8 +420,8 @@ function asJson(bare, text) {
 }
 
 /** The verdict of the last object that is as complete as any other. */
-function choose({ bodies, cut }, form, loose) {
-  if (cut || !bodies.length) {
+function choose({ bodies }, form, loose) {
+  if (!bodies.length) {
     return null;
   }
   const most = Math.max(...bodies.map(([, fields]) => completeness(fields, form)));
@@ -430,7 +430,7 @@ function choose({ bodies, cut }, form, loose) {
   const reading = readObject(last, form, loose);
   for (const [, fields] of turn !== bodies[0][0] ? bodies : loose ? complete : []) {
     if (!reading || readObject(fields, form, loose)?.score !== reading.score) {
-      throw new Unreadable('the reply has two verdicts that differ, and nothing says which of them counts');
+      throw new Unreadable(TWO_VERDICTS);
     }
   }
   return reading;
@@ -441,34 +441,27 @@ function completeness(fields, { texts, confidences }) {
   return 1 + [...texts, ...confidences].filter((name) => !fields || fields.has(name)).length;
 }
 
-/** The fields of an object that were asked for; loosely, whatever their letters, or within a wrapper. */
-function askedFields(whole, form, loose) {
-  let [body, fields] = [whole, new Map()];
-  for (let tried = 0; tried < 4; tried += 1) {
-    const known = loose ? withDoubles([...body].map(([name, value]) => [plainName(name), value])) : body;
-    fields = new Map();
-    for (const name of [...form.scores, ...form.texts, ...form.confidences]) {
-      const spelled = loose && !body.has(name) ? plainName(name) : name;
-      const deep = name.includes('.') ? nested(body, name) : null;
-      const value = body.has(name) ? body.get(name) : known.has(spelled) ? known.get(spelled) : deep;
-      if (value !== null || known.has(spelled)) {
-        fields.set(name, value);
-      }
+/** The fields of an object that were asked for; loosely, whatever their letters, or within wrappers. */
+function askedFields(body, form, loose, wrappers = 3) {
+  const known = loose ? withDoubles([...body].map(([name, value]) => [plainName(name), value])) : body;
+  const fields = new Map();
+  for (const name of [...form.scores, ...form.texts, ...form.confidences]) {
+    const spelled = loose && !body.has(name) ? plainName(name) : name;
+    const deep = name.includes('.') ? nested(body, name) : null;
+    const value = body.has(name) ? body.get(name) : known.has(spelled) ? known.get(spelled) : deep;
+    if (value !== null || known.has(spelled)) {
+      fields.set(name, value);
     }
-    if (!loose || form.scores.some((name) => fields.has(name))) {
-      break;
-    }
-    let inner = [...body].map(([name, value]) => called(name, value)).filter((one) => one instanceof Map);
-    if (inner.length > 1 || body.size > 1) {
-      const every = completeness(null, form);
-      inner = inner.filter((one) => every > 1 && askedFields(one, form, false).size === every);
-    }
-    if (inner.length !== 1) {
-      break;
-    }
-    [body] = inner;
   }
-  return fields;
+  if (!loose || !wrappers || form.scores.some((name) => fields.has(name))) {
+    return fields;
+  }
+  let inner = [...body].map(([name, value]) => called(name, value)).filter((one) => one instanceof Map);
+  if (body.size > 1) {
+    const every = completeness(null, form);
+    inner = inner.filter((one) => every > 1 && askedFields(one, form, false).size === every);
+  }
+  return inner.length === 1 ? askedFields(inner[0], form, loose, wrappers - 1) : fields;
 }
 
 /** The arguments of a call of a tool, which are JSON in a text. */
@@ -526,6 +519,7 @@ function splitLines(text) {
   return lines.at(-1) === '' ? lines.slice(0, -1) : lines;
 }
 
+/** The verdict of a reply in prose; where a head of the prompt follows on one, the model has gone on by itself. */
 function readProse(reply, form, loose) {
   let text = reply;
   const lines = splitLines(text);
@@ -533,99 +527,75 @@ function readProse(reply, form, loose) {
     text = strip(lines.slice(1, -1).join('\n'));
   }
   text = text.replace(/\r\n?/g, '\n');
+  const places = placesOf(form);
   if (loose) {
-    const { only } = patternsOf(form);
-    text = withPlainDigits(text);
     // `<4>` where the prompt has written `<1 to 5>`
-    text = text.replace(/<([^<>/\n]{1,20})>/gu, (whole, inner) => (valueAt(only, inner) === null ? whole : inner));
+    const bare = (whole, inner) => (valueAt(places.alone, inner) === null ? whole : inner);
+    text = withPlainDigits(text).replace(/<([^<>/\n]{1,20})>/gu, bare);
   }
   for (const head of from(headsPattern(form), text, 0).slice(0, 8)) {
     const before = strip(text.slice(0, head.index));
-    const reading = before && verdictInPlace(before, form) ? proseVerdict(before, form, loose) : null;
-    const after = strip(text.slice(head.index + head[0].length));
-    const again = reading && head.groups.answerer ? proseVerdict(after, form, loose) : null;
-    if (again && again.score !== reading.score) {
-      throw new Unreadable('the reply has two verdicts that differ, and nothing says which of them counts');
-    }
+    const inPlace =
+      ['between', 'start'].includes(form.mark) || last(places.name, before) || valueAt(places.alone, lastLine(before));
+    const reading = before && inPlace ? proseVerdict(before, form, loose) : null;
     if (reading) {
+      const rest = strip(text.slice(head.index + head[0].length));
+      const again = head.groups.answerer ? proseVerdict(rest, form, loose) : null;
+      if (again && again.score !== reading.score) {
+        throw new Unreadable(TWO_VERDICTS);
+      }
       return reading;
     }
   }
   return proseVerdict(text, form, loose);
 }
 
+const lastLine = (text) => text.slice(text.lastIndexOf('\n') + 1);
 const withPlainDigits = (text) => text.replace(/[\uff10-\uff19]/g, (digit) => String.fromCharCode(digit.charCodeAt(0) - 0xfee0));
 
-/** Whether a text has the name of a verdict or the prompt's own mark, or ends with a line that is a value. */
-function verdictInPlace(text, form) {
-  const patterns = patternsOf(form);
-  const ending = text.split('\n').at(-1);
-  return ['between', 'start'].includes(form.mark) || !!last(patterns.line, text) || valueAt(patterns.only, ending) !== null;
-}
-
+/** The verdict at the first place that has a value. */
 function proseVerdict(text, form, loose) {
-  const patterns = patternsOf(form);
-  if (form.mark) {
-    const written = marked(form, patterns, text, loose);
+  for (const [parser, place, piece] of pieces(text, form, loose)) {
+    const written = valueAt(placesOf(form)[place], piece);
     if (written !== null) {
-      const score = written ? gradeOf(form, written) : null;
-      return score === null ? null : { score, parser: 'mark', rationale: text };
+      const score = gradeOf(form, written);
+      return score === null ? null : { score, parser, rationale: text };
     }
   }
-  const line = last(patterns.line, text);
-  const sentence = line ? null : last(SENTENCE, text);
-  let [written, parser] = [null, 'whole'];
-  if (line) {
-    [written, parser] = [valueAfter(patterns, text, line.index + line[0].length), 'last'];
-  } else if (sentence) {
-    [written, parser] = [valueAfter(patterns, text, sentence.index + sentence[0].length), 'sentence'];
-  } else {
-    written = valueAt(patterns.only, text);
-    if (written === null) {
-      const ending = text.split('\n').at(-1);
-      [written, parser] = [closing(patterns, ending, form.labels.length > 0), 'last'];
-      if (written === null && worded(form)) {
-        written = afterArrow(patterns, ending);
-      }
-    }
-  }
-  const score = written === null ? null : gradeOf(form, written);
-  return score === null ? null : { score, parser, rationale: text };
+  return null;
 }
 
 const made = new WeakMap();
 
-/** The patterns of a form of reply, made once. */
-function patternsOf(form) {
+/** The patterns of the places where a value may stand, by name, made once for a form; some are for labels only. */
+function placesOf(form) {
   if (!made.has(form)) {
-    const start = `^[${MARK}]{0,40}`;
-    const [before, after] = [form.before, form.after].map(withAnyBlanks);
-    const apart = /^[\p{L}\p{N}]/u.test(form.before) ? `(?<!${W})` : '';
-    const closed = after ? `[${MARK}.]{0,40}?${after}` : '';
-    made.set(form, {
-      line: linePattern(form),
-      first: regex(start + valuePattern(form)),
-      only: regex(`${start}${valuePattern(form)}${UNIT}${MARKS}\\.?${MARKS}$`),
-      opening: regex(`${start}${valuePattern(form)}(?=${MARKS}(?:[.,;:!\u2013\u2014\\-]|$))`),
-      // "PASS, because ...", "c) The text says so."
-      spoken: regex(
-        start + valuePattern(form) + (worded(form) ? `(?=${MARKS}[,;:\u2013\u2014\\-])` : '(?=\\)(?!.{0,400}(?<!\\w)\\w\\)))'),
-      ),
-      keyed: regex(`^${KEY}[${MARK}]{0,40}${NAMED}${valuePattern(form)}${UNIT}${MARKS}\\.?${MARKS}$`),
-      mark: before && regex(apart + before, 'giu'),
-      sloppyMark: before && regex(sloppyMark(form.before), 'giu'),
-      after: form.after && regex(sloppyMark(form.after)),
-      one: regex(`^${KEY}[${MARK}]{0,40}${NAMED}${valuePattern(form)}${UNIT}`),
-      again: regex(`(?<!${W})${valuePattern(form)}`),
-      marked: regex(start + valuePattern(form) + closed),
-    });
+    const value = valuePattern(form);
+    const first = `[${MARK}]{0,40}${value}`;
+    const named = `${KEY}[${MARK}]{0,40}${NAMED}${value}${UNIT}`;
+    const end = `${MARKS}\\.?${MARKS}$`;
+    const after = form.after ? `[${MARK}.]{0,40}?${withAnyBlanks(form.after)}` : '';
+    // words of two letters or more, which nothing opens with by chance
+    const worded = form.labels.length > 0 && form.labels.every((label) => /^[\p{L}\p{Nl}\p{No}]{2}/u.test(label));
+    const reason = worded ? `${MARKS}[,;:\u2013\u2014\\-]` : '\\)(?!.{0,400}(?<!\\w)\\w\\))'; // "c) The text says so."
+    const closing = (worded ? atomic(`[${S}]*`) : '(?!)') + first + UNIT + end;
+    const again = `(?<!${W})${value.replace('?<value>', '?:')}${form.labels.length ? '' : '|[0-9]'}`;
+    const why = `(?=${MARKS}(?:[.,;:\u2013\u2014(\\[\\-]|$)|[ \\t]{0,9}[(\\[])`; // "4 (Mostly)"
+    const patterns = {
+      first,
+      alone: first + UNIT + end,
+      'before its mark': first + after,
+      'ends a clause': `${first}(?=${MARKS}(?:[.,;:!\u2013\u2014\\-]|$))`,
+      'before a reason': form.labels.length ? `${first}(?=${reason})` : '(?!)',
+      'all of a line': named + end,
+      'last clause': atomic(`[^\\n]*(?:[.!?:;\u2013\u2014](?=[${S}])|${ARROW}|[${S}]-(?=[${S}]))`) + closing,
+      'after an arrow': atomic(`[^\\n]*(?:${ARROW})`) + closing,
+      only: `${atomic(named)}${why}(?![^]*?(?:${again}))`,
+    };
+    const places = Object.entries(patterns).map(([name, pattern]) => [name, regex(`^(?:${pattern})`)]);
+    made.set(form, { ...Object.fromEntries(places), name: linePattern(form) });
   }
   return made.get(form);
-}
-
-/** Whether all labels are words of at least two letters, which a sentence or a list does not open with by chance. */
-function worded(form) {
-  return form.labels.length > 0 && form.labels.every((label) => /^[\p{L}\p{Nl}\p{No}]{2}/u.test(label));
 }
 
 /** Write one side of a mark as a pattern; there may be a blank before its colon, as in French. */
@@ -643,67 +613,72 @@ function sloppyMark(mark) {
     : `[\\[(<{*]{1,4}${name}[\\])>}*]{1,4}`;
 }
 
-/** The only value of a text, which opens it; words may follow that say why, as in `4 (Mostly)`. */
-function oneValue(form, text) {
-  const patterns = patternsOf(form);
-  const match = patterns.one.exec(strip(text));
-  if (!match) {
-    return null;
-  }
-  const rest = strip(text).slice(match[0].length);
-  const more = patterns.again.test(rest) || (!form.labels.length && /[0-9]/.test(rest));
-  return !more && WHY.test(rest) ? match.groups.value : null;
-}
-
-const WHY = regex(`^(?:${MARKS}(?:[.,;:\u2013\u2014(\\[\\-]|$)|[ \\t]{0,9}[(\\[])`);
-
 const ARROW = '[\\-=]>|[\u2192\u21d2]';
-const LAST_SENTENCE = regex(`[.!?:;\u2013\u2014](?=[${S}])|${ARROW}|[${S}]-(?=[${S}])`, 'u');
-
-function marked(form, patterns, text, loose) {
-  if (form.mark !== 'between') {
-    if (last(patterns.line, text)) {
-      return null; // a line with the name of a verdict says more than its place
+/** Where a verdict is looked for, one after another: how that is called, the place, and the piece of text. */
+function* pieces(text, form, loose) {
+  const { mark, after } = form;
+  const places = placesOf(form);
+  const marked = mark === 'between' ? afterMark(text, form, loose) : null;
+  if (marked !== null) {
+    yield ['mark', 'before its mark', marked];
+    if (loose || !after) {
+      const [within] = marked.split(after ? regex(sloppyMark(after)) : '\n', 1);
+      yield ['mark', loose ? 'only' : 'after an arrow', strip(within)];
     }
-    const lines = splitLines(strip(text));
-    if (!lines.length) {
-      return null;
+    return;
+  }
+  const name = last(places.name, text);
+  if (name) {
+    yield ['last', ...restOfLine(text, name)];
+    return;
+  }
+  const lines = splitLines(strip(text));
+  if (lines.length && ['start', 'last line'].includes(mark)) {
+    if (mark === 'start') {
+      yield ['mark', 'first', lines[0]];
+      yield ['mark', 'ends a clause', lines.at(-1)];
+    } else if (lines.length === 1) {
+      yield ['mark', 'before a reason', lines[0]];
     }
-    const begun = form.mark === 'start' ? valueAt(patterns.first, lines[0]) ?? valueAt(patterns.opening, lines.at(-1)) : null;
-    const alone = form.mark === 'last line' && lines.length === 1 && form.labels.length ? valueAt(patterns.spoken, lines[0]) : null;
-    const keyed = begun ?? alone ?? valueAt(patterns.keyed, lines.at(-1));
-    // the last sentence of the last line is nothing but a label
-    const ending = lines.at(-1).replace(regex(`[${S}]+$`, 'u'), '').split(LAST_SENTENCE).at(-1);
-    const closed = keyed ?? (worded(form) ? valueAt(patterns.only, ending) : null);
-    // a first line that is nothing but the value
-    const first = lines.length > 1 && !strip(lines[1]) ? valueAt(patterns.only, lines[0]) : null;
-    return closed ?? first;
+    yield ['mark', 'all of a line', lines.at(-1)];
+    yield ['mark', 'last clause', lines.at(-1)];
+    if (lines.length > 1 && !strip(lines[1])) {
+      yield ['mark', 'alone', lines[0]];
+    }
   }
-  const mark = last(patterns.mark, text) ?? (loose ? last(patterns.sloppyMark, text) : null);
-  if (mark === null) {
-    return null;
+  const sentence = last(SENTENCE, text);
+  if (sentence) {
+    yield ['sentence', ...restOfLine(text, sentence)];
+    return;
   }
-  const rest = text.slice(mark.index + mark[0].length);
-  const line = rest.split('\n', 1)[0];
-  const pointed = worded(form) && !form.after ? afterArrow(patterns, line) : null;
-  const within = form.after ? rest.slice(0, patterns.after.exec(rest)?.index) : line;
-  return valueAt(patterns.marked, rest) ?? (loose ? oneValue(form, within) : pointed) ?? '';
+  yield ['whole', 'alone', text];
+  const line = lastLine(text);
+  const ending = valueAt(places['all of a line'], line);
+  // A number without a name or a unit may count anything, and so may one that ends a sentence.
+  const named = form.labels.length || /[\p{L}\p{Nl}\p{No}/\uff0f\u2605]/u.test(line);
+  if (ending !== null && named && words(line.slice(0, line.lastIndexOf(ending))).length <= 3) {
+    yield ['last', 'all of a line', line];
+  }
+  yield ['last', 'after an arrow', strip(line)];
 }
 
-
-/** The value that ends a line after an arrow, as in `reason -> PASS`. */
-function afterArrow(patterns, line) {
-  const pieces = line.split(regex(ARROW, 'u'));
-  return pieces.length < 2 ? null : valueAt(patterns.only, strip(pieces.at(-1)));
+/** What follows on the prompt's own mark, loosely on one that is nearly it. */
+function afterMark(text, form, loose) {
+  const apart = /^[\p{L}\p{N}]/u.test(form.before) ? `(?<!${W})` : '';
+  const mark =
+    last(regex(apart + withAnyBlanks(form.before), 'giu'), text) ??
+    (loose ? last(regex(sloppyMark(form.before), 'giu'), text) : null);
+  return mark && text.slice(mark.index + mark[0].length);
 }
 
-/** The value that the last line is, perhaps after a name; a number without a name or a unit may count anything. */
-function closing(patterns, line, bare) {
-  const value = valueAt(patterns.keyed, line);
-  if (value !== null && words(line.slice(0, line.lastIndexOf(value))).length > 3) {
-    return null; // a sentence, which may be on anything
+/** The place and the rest of a line; of an empty rest, the next line, which is nothing but a value. */
+function restOfLine(text, match) {
+  const all = text.slice(match.index + match[0].length);
+  const [rest] = all.split('\n', 1);
+  if (strip(rest, ' \\t*_`')) {
+    return ['first', words(rest).join(' ')];
   }
-  return value !== null && (bare || /[\p{L}\p{Nl}\p{No}/\uff0f\u2605]/u.test(line)) ? value : null;
+  return ['alone', all.slice(rest.length).replace(regex(`^[${S}]+`, 'u'), '').split('\n', 1)[0]];
 }
 
 const last = (pattern, text) => [...text.matchAll(pattern)].at(-1) ?? null;
@@ -727,15 +702,6 @@ const SENTENCE = regex(
   'giu',
 );
 
-function valueAfter(patterns, text, at) {
-  const rest = text.slice(at).split('\n', 1)[0];
-  if (!strip(rest, ' \\t*_`')) {
-    const next = text.slice(at + rest.length).replace(regex(`^[${S}]+`, 'u'), '');
-    return valueAt(patterns.only, next.split('\n', 1)[0]);
-  }
-  return valueAt(patterns.first, words(rest).join(' '));
-}
-
 const PERCENT = `(?:[%\uff05]|per[${S}]?cent${EDGE})`;
 
 function valuePattern(form) {
@@ -753,7 +719,7 @@ function valuePattern(form) {
     const alone = `(?![${S}](?!(?:because|since|as)${EDGE})[\\p{L}\\p{Nl}\\p{No}])`;
     const phrase = (word) => word.toLowerCase() === 'no' || ([...word].length === 1 && /^\p{L}$/u.test(word));
     const numbers = labels.filter((label) => regex(`^${NUMBER}$`, 'u').test(label));
-    const highest = numbers.toSorted((one, other) => Number(other.replace(',', '.')) - Number(one.replace(',', '.')))[0];
+    const [highest] = numbers.toSorted((one, other) => Number(other.replace(',', '.')) - Number(one.replace(',', '.')));
     const top = labels.length && numbers.length === labels.length ? atomic(`(?:[${S}]?/[${S}]?${escaped(highest)})?`) : '';
     return `(?<value>${all.map((word) => howeverApart(word) + (phrase(word) ? alone : '')).join('|')})${percent}${top}${end}`;
   }
@@ -833,6 +799,6 @@ function looseGrade(form, value) {
   if (values.length === 1) {
     return gradeOf(form, values[0]);
   }
-  const written = typeof value === 'string' ? oneValue(form, withPlainDigits(value)) : null;
+  const written = typeof value === 'string' ? valueAt(placesOf(form).only, strip(withPlainDigits(value))) : null;
   return written === null ? null : gradeOf(form, written);
 }
