@@ -101,7 +101,8 @@ def rows_of(path: Path, items: Iterable[Item], options: ReadOptions, notes: list
     problems = Problems(path, "row")
     question = _question(path, every, options)
     columns = {ours: name for ours, name in options.columns.items() if ours not in (LABEL, REASON)}
-    require_mapped(path, columns, list(dict.fromkeys(name for item in every for name in item.fields)))
+    names = dict.fromkeys(name for item in every for name in item.fields)
+    require_mapped(path, columns, list(names))
     words, given = words_for(options.label_map), list[Cell]()
     unanswered = differing = 0
     for item in every:

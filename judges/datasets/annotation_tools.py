@@ -265,7 +265,8 @@ def read_promptfoo(path: Path, options: ReadOptions, notes: list[str]) -> Iterat
         for at, body in read_bodies(file, inside="results"):
             if "vars" not in body:
                 listed = ", ".join(map(shorten, body))
-                message = f"{file}: no output of promptfoo: 'vars' is missing; the columns are {listed}"
+                missing = f"'vars' is missing; the columns are {listed}"
+                message = f"{file}: no output of promptfoo: {missing}"
                 raise DataError(message, hint="write one with promptfoo eval -o results.json")
             row = _promptfoo_row(at, body)
             found, unlabelled = found + 1, unlabelled + (row["label"] is None)

@@ -30,6 +30,8 @@ def read_climretrieve(path: Path, options: ReadOptions, notes: list[str]) -> Ite
     Raises:
         DataError: A file is neither of the two tables, or a grade is none of 0 to 3.
     """
+    zeros = "grades of 0 that no person gave, they matched no marked passage"
+    left_out = "rows without a marked passage or without its grade, left out"
     for file in table_files(path):
         problems = Problems(file, unit_of(file))
         first = next(read_records(file, Problems(file)), None)
@@ -53,11 +55,11 @@ def read_climretrieve(path: Path, options: ReadOptions, notes: list[str]) -> Ite
                 continue
             grade = int(match[1])
             automatic += grade == 0 and not by_experts
-            texts: Flat = {ours: as_text(fields[theirs]).strip() for ours, theirs in columns.items()}
+            texts = {ours: as_text(fields[name]).strip() for ours, name in columns.items()}
             row: Flat = {
                 "id": f"{name_of(file)}-{record.at}",
                 "dataset": "climretrieve",
-                "group_id": group_of("clim", as_text(texts["query"])),
+                "group_id": group_of("clim", texts["query"]),
                 **texts,
                 "label": grade,
                 "label_origin": "expert" if grade else "automatic",
@@ -65,9 +67,9 @@ def read_climretrieve(path: Path, options: ReadOptions, notes: list[str]) -> Ite
             extras = _EXPERT_EXTRAS if by_experts else {}
             yield row | {ours: fields[name] for name, ours in extras.items() if name in fields}
         if automatic:
-            notes.append(f"grades of 0 that no person gave, they matched no marked passage: {automatic:,}")
+            notes.append(f"{zeros}: {automatic:,}")
         if ungraded:
-            notes.append(f"rows without a marked passage or without its grade, left out: {ungraded:,}")
+            notes.append(f"{left_out}: {ungraded:,}")
         problems.check()
 
 

@@ -29,6 +29,7 @@ def read_diras_checks(path: Path, options: ReadOptions, notes: list[str]) -> Ite
         DataError: A file is not of this release, or a guess or label is none that it has.
     """
     by_benchmark = options.level == "benchmark"
+    other = "human_label" if by_benchmark else "benchmark_label"
     undecided = rows = 0
     # A pair without the person's mark is no mistake of the file.
     for file, record, problems in read_tables(path, _COLUMNS):
@@ -56,7 +57,7 @@ def read_diras_checks(path: Path, options: ReadOptions, notes: list[str]) -> Ite
             "label": benchmark if by_benchmark else human,
             "confidence_bin": named["confidence"] if named else None,
             "student_guess": guess,
-            "human_label" if by_benchmark else "benchmark_label": human if by_benchmark else benchmark,
+            other: human if by_benchmark else benchmark,
         }
     if undecided:
         notes.append(f"pairs without a decision or a retrieval label, left out: {undecided:,}")

@@ -30,10 +30,11 @@ def read_financebench(path: Path, options: ReadOptions, notes: list[str]) -> Ite
             strange, known = shorten(fields["label"]), "Correct Answer, Incorrect Answer, Refusal"
             problems.add(record.at, f"field 'label': {strange} is none of {known}")
             continue
-        answer, question = as_text(fields.get("model_answer")).strip(), as_text(fields["question"]).strip()
+        answer = as_text(fields.get("model_answer")).strip()
         if not answer:
             empty += 1
             continue
+        question = as_text(fields["question"]).strip()
         refused += marked == "refusal"
         model, mode = as_text(fields.get("model_name")), as_text(fields.get("eval_mode"))
         yield {

@@ -15,11 +15,7 @@ def fetched(name: str, *, split: str | None = None, config: str | None = None) -
     """Load a data set and give it as a Parquet file, which is gone afterwards.
 
     A gated set needs the hub's own log-in (`hf auth login`); no token passes through here.
-
-    Args:
-        name: `owner/name`, or a local folder that `datasets` can load.
-        split: Which part; needed where there are several.
-        config: Which of several configurations.
+    The name is `owner/name`, or a local folder that `datasets` can load.
 
     Raises:
         InputError: The extra is not installed, there is no such data set, or a split must be named.

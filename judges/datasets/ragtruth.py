@@ -134,7 +134,11 @@ def _spans(body: Mapping[str, Any], at: int, problems: Problems) -> list[_Span]:
     return spans
 
 
-def _sentence_rows(body: Mapping[str, Any], material: Flat, spans: Sequence[_Span]) -> Iterator[Flat]:  # Any: JSON
+def _sentence_rows(
+    body: Mapping[str, Any],  # Any: JSON
+    material: Flat,
+    spans: Sequence[_Span],
+) -> Iterator[Flat]:
     for index, (start, end) in enumerate(sentence_bounds(body["response"])):
         inside = [span for span in spans if max(span.start, start) < min(span.end, end)]
         row = _row(

@@ -34,12 +34,7 @@ class Opened:
 
 
 def open_source(name: str, path: Path, options: ReadOptions | None = None) -> Opened:
-    """Open a release.
-
-    Args:
-        name: One of `SOURCES`.
-        path: The file or folder, as its makers publish it.
-        options: What to make of it.
+    """Open a file or folder as its makers publish it, with one of `SOURCES` by name.
 
     Raises:
         InputError: There is no such source, or it has no such level.

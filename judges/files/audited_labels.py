@@ -101,7 +101,7 @@ def _grade(cell: Cell, labels: OutputScale | None) -> float | None:
 def with_audited_labels(dataset: Dataset, path: Path | str, *, complete: bool = True) -> Dataset:
     """Bring the marks of an audit into rows: corrected labels, and which rows nobody could decide about.
 
-    Each marked row has to be among the rows if `complete`; else those that are not are counted in a note.
+    Each marked row has to be among the rows if `complete`; else a note counts those that are not.
 
     Raises:
         DataError: The file cannot be read, or marks a row that is not among the rows or has no label.

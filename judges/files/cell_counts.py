@@ -19,7 +19,7 @@ _AT_ONCE = 1 << 20
 
 
 class RowCounts:
-    """Counts equal rows of numbers: 40 bytes for each different one, and twice that while they are counted."""
+    """Counts equal rows of numbers: 40 bytes for each different one, and twice that while counting."""
 
     def __init__(self) -> None:
         self._rows = [np.empty((0, 4), np.uint64)]
@@ -38,7 +38,7 @@ class RowCounts:
             self.total()
 
     def total(self) -> tuple[Keys, IntArray]:
-        """Return the different rows in the order in which they first came, and how often each did."""
+        """Return the different rows in the order of first appearance, and how often each came."""
         rows, counts = np.concatenate(self._rows), np.concatenate(self._counts)
         if len(rows):
             rows, counts = _counted(rows, counts)

@@ -37,9 +37,9 @@ class TokenSummary:
 
 
 def count_row_tokens(rows: Sequence[Row], *, model: str, prompt: JudgePrompt | None = None) -> TokenSummary:
-    """Count the tokens of the inputs of at least one row, or of the messages a judge sends about them.
+    """Count the tokens of the inputs of at least one row, or of the messages about them.
 
-    An unknown model gets the stated estimate; the instructions of the prompt count for every row.
+    An unknown model gets the stated estimate; a prompt's instructions count for every row.
     """
     positions = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), COUNTED)).astype(int))
     counted = [rows[i] for i in positions.tolist()]

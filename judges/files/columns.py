@@ -179,9 +179,14 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
         notes.append(uneven_note(path, uneven, len(drafts)))
     if skipped:
         notes.append(f"{skipped:,} rows lack one of {', '.join(roles.inputs.values())} and are left out, as asked")
-    left_out = skipped + uneven
     return Table(
-        path=path, drafts=drafts, group=group, grades=grades, notes=notes, left_out=left_out, worded=labels.grades
+        path=path,
+        drafts=drafts,
+        group=group,
+        grades=grades,
+        notes=notes,
+        left_out=skipped + uneven,
+        worded=labels.grades,
     )
 
 

@@ -128,8 +128,8 @@ def guess_groups(
 ) -> GuessedGroups:
     """Group at least one row by one of their texts, or let each stand alone if `ungrouped`.
 
-    Where the texts are no inputs of a judge but columns of a file of verdicts, rows stand alone if no
-    text repeats, or none with `fewest` values. The note names the `columns` of inputs with other names.
+    Where the texts are no inputs of a judge but columns of a file of verdicts, rows stand alone if
+    none with `fewest` values repeats. The note has the names in `columns` for inputs that are there.
     """
     if ungrouped:
         return GuessedGroups(None, note=_alone_note(repeating_input(texts)))

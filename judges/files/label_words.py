@@ -71,7 +71,7 @@ class ColumnWords:
 
     @property
     def grades(self) -> frozenset[float]:
-        """The grades of the scale whose words they are, those that no cell has too; empty for any other words."""
+        """The grades of the scale whose words they are, also those that no cell has; else empty."""
         return frozenset(self.words[word] for word in self.words.keys() - self._given.keys())
 
     def hint(self, option: str = "--label-map") -> str | None:
@@ -79,7 +79,7 @@ class ColumnWords:
         return map_hint(self._cells, self.words, option)
 
     def notes(self, side: str) -> list[str]:
-        """Return how words were read that nobody gave a grade, but for those that are what they say: yes, no."""
+        """Return how words were read that nobody gave a grade, but for yes, no, true and false."""
         read: dict[str, float] = {}
         for text in _texts(self._cells):
             grade = _stands_for(text, self.words)
@@ -95,10 +95,8 @@ class ColumnWords:
 def words_in(cells: Iterable[Cell], given: Mapping[str, float]) -> Mapping[str, float]:
     """Return what the words of a column stand for, in lower case: what was said of them, then what they say themselves.
 
-    Args:
-        cells: The column, or enough of it to show every word.
-        given: `WORDS` and what a map or the labels of a scale add to them; without `WORDS` only these count, such as
-            the classes of a judge that chooses.
+    `given` is `WORDS` with what a map or the labels of a scale add; without `WORDS` only it counts, such as
+    the classes of a judge that chooses.
     """
     if not given.keys() >= WORDS.keys():
         return given

@@ -12,6 +12,7 @@ from ..scale import BINARY, OutputScale
 from .columns import Roles, Table, read_table
 from .groups import guess_groups
 from .label_words import WORDS
+from .reading import GROUP_COLUMNS
 from .records import Cell
 from .rows_in_memory import RowSource
 from .verdict_columns import FILLED, WORDS_A_TEXT
@@ -59,12 +60,8 @@ def read_raw_rows(
 ) -> RawRows:
     """Read a file's rows.
 
-    Args:
-        path: The file, in any format that `load_dataset` reads, or rows in memory.
-        roles: What is known about the columns.
-        judges: Judges by name with their inputs: where no input is named, those of the judge that
-            finds most of its inputs in the file are taken, and else every column of running text.
-        drawn: Whether to keep rows that were drawn with a probability below 1; see `load_dataset`.
+    Where no input is named, those of the judge that finds most of its inputs in the file are taken,
+    and else every column of running text. `drawn` is that of `load_dataset`.
 
     Raises:
         DataError: The file cannot be read, a named column is missing, an id stands twice, a label
@@ -77,7 +74,7 @@ def read_raw_rows(
         label=roles.label or "label",
         id=roles.id,
         group=roles.group,
-        group_defaults=("group_id", "group"),
+        group_defaults=GROUP_COLUMNS,
         needed=needed,
         words=roles.words,
         low_is_good=roles.low_is_good,

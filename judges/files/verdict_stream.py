@@ -259,7 +259,8 @@ class _Reader:
             self.hashes.add(np.array(chunk.ids, np.int64))
         if not chunk.labels:
             return
-        columns = [np.array(values) + 0.0 for values in (chunk.labels, chunk.scores, chunk.confidences)]
+        cells = chunk.labels, chunk.scores, chunk.confidences
+        columns = [np.array(values) + 0.0 for values in cells]
         groups = np.array(chunk.groups or [0] * len(chunk.labels), np.int64)
         keys = [np.where(np.isnan(values), nan, values).view(np.uint64) for values in columns]
         self.counts.add(np.column_stack([*keys, groups.view(np.uint64)]))
@@ -289,7 +290,10 @@ class _Reader:
             DataError: No row has a label or a score.
         """
         path, columns, name = self.path, self.columns, name_of(self.path)
-        rows = _Rows.of(self)
+        counted, weight = self.counts.total()
+        label, score, confidence = (counted[:, at].copy().view(np.float64) for at in range(3))
+        group = None if self.group is None else counted[:, 3].view(np.int64)
+        rows = _Rows(label=label, score=score, confidence=confidence, group=group, weight=weight)
         labels, scores = _present(rows.label) | self.all_labels, _present(rows.score)
         if columns.require_labels and not labels:
             raise DataError(
@@ -305,8 +309,8 @@ class _Reader:
         if groups.column is not None:
             groups = replace(groups, column=groups.column.removeprefix(INPUTS))
         n_groups = 0 if rows.group is None else len(np.unique(rows.group)) - self.ungrouped
-        notes += [*self.label_words.notes("labels"), *groups.notes(n_groups), *map_notes(columns, name)]
-        notes += score_notes(self.score_words)
+        notes += [*self.label_words.notes("labels"), *groups.notes(n_groups)]
+        notes += [*map_notes(columns, name), *score_notes(self.score_words)]
         if columns.scale is None and (far := far_scores(_counted(rows.score, rows.weight), notes)):
             rows = replace(rows, score=np.where(np.isin(rows.score, list(far)), nan, rows.score))
             scores -= far
@@ -317,9 +321,8 @@ class _Reader:
             column = columns.score
             raise DataError(f"{path}: no row has a score in column {column!r}", hint="name it with --score COLUMN")
         classes = classes_of(path, self.texts[CLASSES])
-        scales = choose_scales(
-            path, name, classes, (labels | self.label_words.grades, scores | self.score_words.grades), columns, notes
-        )
+        grades = labels | self.label_words.grades, scores | self.score_words.grades
+        scales = choose_scales(path, name, classes, grades, columns, notes)
         if columns.scale is not None:
             rows = rows.kept_to(columns.scale, columns.clip, notes)
             labels, scores = _present(rows.label), _present(rows.score)
@@ -372,20 +375,13 @@ class _Rows:
     group: IntArray | None
     weight: IntArray
 
-    @classmethod
-    def of(cls, reader: _Reader) -> _Rows:
-        counted, weight = reader.counts.total()
-        label, score, confidence = (counted[:, at].copy().view(np.float64) for at in range(3))
-        group = None if reader.group is None else counted[:, 3].view(np.int64)
-        return cls(label=label, score=score, confidence=confidence, group=group, weight=weight)
-
     def kept_to(self, scale: OutputScale, clip: bool, notes: list[str]) -> _Rows:
         """Clip labels and scores beyond the ends of a stated scale, or take such scores away."""
         say_outside(_counted(self.label, self.weight), _counted(self.score, self.weight), scale, clip, notes)
         label, score = (np.clip(values, scale.low, scale.high) for values in (self.label, self.score))
         if not clip:
             score = np.where(score == self.score, score, nan)
-        return _Rows(label=label, score=score, confidence=self.confidence, group=self.group, weight=self.weight)
+        return replace(self, label=label, score=score)
 
 
 def _present(values: FloatArray) -> set[float]:

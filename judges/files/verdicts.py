@@ -35,7 +35,7 @@ from .verdict_scale import (
 )
 
 
-def load_verdicts(path: RowSource, **columns: Any) -> JudgedDataset:  # Any: as `VerdictColumns` has them
+def load_verdicts(path: RowSource, **columns: Any) -> JudgedDataset:  # Any: of several types
     """Read the verdicts of one judge; the arguments are the fields of `VerdictColumns`.
 
     Unless a scale is stated, those of labels and scores are inferred separately: 0 and 1 are
@@ -114,10 +114,12 @@ def _judged_dataset(
         hint = words.hint("--score-map") or "name it with --score COLUMN"
         raise DataError(f"{table.path}: no row has a score in column {column!r}", hint=hint)
     classes = classes_of(table.path, {draft.aside.get(CLASSES) for draft in table.drafts})
-    scales = choose_scales(table.path, name, classes, (labels | table.worded, scores | words.grades), columns, notes)
+    grades = labels | table.worded, scores | words.grades
+    scales = choose_scales(table.path, name, classes, grades, columns, notes)
     if columns.scale is not None:
         rows = _keep_to_scale(rows, columns.scale, columns.clip, notes)
-        labels, scores = {row.draft.label for row in rows if row.draft.label is not None}, set(_counted_scores(rows))
+        labels = {row.draft.label for row in rows if row.draft.label is not None}
+        scores = set(_counted_scores(rows))
     if classes is None:
         describe_scales(scales, labels, scores, notes)
     if columns.aggregate:
