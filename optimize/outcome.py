@@ -35,13 +35,11 @@ def exit_code(outcome: str) -> int:
 
 
 def why_no_candidate(proposals: Sequence[ProposalRecord]) -> tuple[RunOutcome, str]:
-    """Say how a search ended that came to no new prompt, and why: its commonest cause, and what helps against it.
-
-    Args:
-        proposals: Every proposal of the search.
-    """
+    """Say how a search ended whose proposals came to no new prompt, or to none that is best, and what may help."""
     if not proposals:
         return "no candidate", "no search was asked for (--steps 0)"
+    if kept := sum(one.kept for one in proposals):
+        return "no candidate", f"the new prompts that the search kept ({kept}) have no better chance of acceptance"
     kind, count = Counter(one.result for one in proposals).most_common(1)[0]
     causes = Counter(_cause(one) for one in proposals if one.result == kind)
     of = f"{count} of {len(proposals)} proposals" if len(proposals) > 1 else "the one proposal"

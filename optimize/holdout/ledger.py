@@ -117,7 +117,7 @@ class Look:
             cautions.append(f"{self.opened}, as was allowed: the figures flatter a prompt that was tuned on them")
         if self.carried:
             looks = f"{self.carried} {'look' if self.carried == 1 else 'looks'}"
-            cautions.append(f"{looks} at other holdouts with some of these rows counted as looks at this one")
+            cautions.append(f"{looks} at other holdouts with some or all of these rows counted as looks at this one")
         if self.paired:
             looks = f"{self.paired} {'look' if self.paired == 1 else 'looks'}"
             pair = "" if self.pair is None else f", known by their names {' and '.join(self.pair)},"

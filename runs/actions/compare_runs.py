@@ -101,9 +101,10 @@ def compare_rows(before: ShownRows, after: ShownRows) -> Comparison:
     sealed = max(before.sealed, after.sealed)
     if sealed:
         notes.append(f"{sealed:,} sealed rows are left out: the gate alone compares judges there")
+    at = [f" at threshold {side.rule.threshold:g}" if side.rule else "" for side in (old, new)]
     return Comparison(
-        before=f"{old.judge} on {old.model}",
-        after=f"{new.judge} on {new.model}",
+        before=f"{old.judge}{at[0]} on {old.model}",
+        after=f"{new.judge}{at[1]} on {new.model}",
         n=flips.n,
         groups=len({row.group_key for row in old.dataset.rows}),
         changes=tuple(changes),

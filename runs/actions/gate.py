@@ -156,7 +156,9 @@ def gate_judges(workspace: Workspace, two: TwoJudges, terms: Terms, model: GateM
     question = {**model.question(), "holdout": holdout.content_hash}
     question |= {**two.versions(), **terms.to_json()}
     about = {"before": named(before), "after": named(after), "data": two.data.name, "rows": len(dataset)}
-    about |= {"groups": groups, "notes": list(dataset.notes), **terms.to_json()}
+    ruled = [(named(one), rule) for one in (before, after) if (rule := two.rules.get(one.version))]
+    notes = [f"{judge} is decided by the kept rule {by.version}: positive at {by.threshold:g}" for judge, by in ruled]
+    about |= {"groups": groups, "notes": [*dataset.notes, *notes], **terms.to_json()}
 
     sent_by: dict[str, str | int] = {}
     if isinstance(options, JudgeModelOptions):

@@ -136,7 +136,7 @@ def start_run(
     same = None if new else _same_run(workspace, config.identity)
     if same is not None and same.finished:
         tell(f"run {same.run_id} did the same and has ended: nothing is asked again; --new begins another run")
-        return _shown_again(same, on_event)
+        return _shown_again(read_run(workspace, same.run_id), on_event)  # with its calls counted
     enter_sides(workspace, Path(config.data))
     environment.require_keys(*(model for model, via in config.model_access if via != "files"))
     if same is not None:

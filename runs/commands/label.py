@@ -268,7 +268,7 @@ def _say_end(session: LabelSession, *, done: bool, named: str, there: str, as_js
     elif design.get("kind") == FLIPS:
         # The words are stored, not the command: a workspace from somebody else names no other command to copy.
         words = shlex.join(design.get("command", ())) or "... --unlabelled"
-        say(f"That is enough: the gate can decide. Run its command again:\n  judgewright gate {inline(words)}{there}")
+        say(f"No more rows are asked about. What they decide:\n  judgewright gate {inline(words)}{there}")
     else:
         say("Nothing is left to label.")
         say(f"Write them:  judgewright data labels {session.run_id} --out labelled.jsonl{there}")

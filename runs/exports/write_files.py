@@ -32,10 +32,15 @@ def write_export(context: ExportContext, target: Target, out: Path, *, force: bo
         OSError: A file cannot be written.
     """
     context, exported = make_files(context, target)
+    usage = exported.usage
     if out.suffix and not out.is_dir():
         if (count := len(exported.files)) > 1:
             raise InputError(f"--to {target.name} writes {count} files, {out} is one", hint="name a folder")
-        exported = replace(exported, files={out.name: next(iter(exported.files.values()))})
+        (name,) = exported.files
+        if (module := Path(name).stem) != out.stem:
+            usage = usage.replace(f"import {module}\n", f"import {out.stem} as {module}\n")
+        usage = usage.replace(name, out.name)
+        exported = replace(exported, files={out.name: exported.files[name]})
         body = build_manifest(context, target, exported)
         files, destination = dict(exported.files), Destination.of_file(out, MANIFEST_NAME)
     else:
@@ -43,7 +48,7 @@ def write_export(context: ExportContext, target: Target, out: Path, *, force: bo
         destination = Destination.of_folder(out, MANIFEST_NAME)
     files[destination.manifest] = json_text(body)
     put_files(files, destination, force=force)
-    return Export(folder=destination.folder, body=body)
+    return Export(folder=destination.folder, body={**body, "usage": usage})
 
 
 def make_files(context: ExportContext, target: Target) -> tuple[ExportContext, ExportedFiles]:

@@ -13,8 +13,7 @@ from .terminal_report import say_undefined
 def say_calibration(result: CalibrationRun, *, title: str) -> None:
     """Print a fitted rule: the threshold, the metrics and the reliability curve before and after."""
     found, kept = result.calibrated, result.kept
-    simulated = simulated_mark(kept.simulated)
-    say(f"\n{inline(title)}{simulated}")
+    say(f"\n{inline(title)}{simulated_mark(kept.simulated)}")
     say(f"  fitted on {kept.rows:,} rows in {found.before.groups:,} groups")
     say(f"  threshold: {kept.asked_at:g} -> {found.rule.threshold:g}, for the best {found.metric}")
     say(f"  confidence: {kept.confidence}, calibration: {found.method}")
@@ -40,7 +39,7 @@ def say_calibration(result: CalibrationRun, *, title: str) -> None:
         say_table((*head, "95 % interval"), lines)
     for note in found.notes:
         say(f"  note: {inline(note)}")
-    say(f"\nrule {found.rule.version} written to {result.path}")
+    say(f"\nrule {found.rule.version} written to {result.path}; it decides for this judge until you delete it")
 
 
 def _cells(estimate: Estimate | None) -> tuple[str, str, str]:

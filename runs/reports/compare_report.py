@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ..terminal import inline, say, say_table
-from .numbers import count, interval, number, signed
+from .numbers import interval, number, signed
 
 if TYPE_CHECKING:
     from ..actions.compare_runs import Comparison
@@ -21,17 +21,14 @@ def say_comparison(found: Comparison) -> None:
     )
     lines: list[tuple[str, ...]] = []
     for change, equal in zip(found.changes, found.equal_gains, strict=True):
-        figure = asdict(change)
         same = "n/a"
         if equal.change:
             left = interval(asdict(equal.change), change=True, missing="no interval")
             same = f"{signed(equal.change.difference)} ({left})"
-        span = interval(figure, change=True, missing="no interval")
-        changed = f"{count(change.changed_groups)} of {count(change.groups)}"
-        lines.append(
-            (change.metric, number(change.before), number(change.after), signed(change.difference), span, same, changed)
-        )
-    head = ("metric", "first", "this", "difference", "95 % interval", "at the same recall", "groups that changed")
+        span = interval(asdict(change), change=True, missing="no interval")
+        values = (number(change.before), number(change.after), signed(change.difference))
+        lines.append((change.metric, *values, span, same))
+    head = ("metric", "first", "this", "difference", "95 % interval", "at the same recall")
     say_table(head, lines)
     if any(equal.held != "recall" for equal in found.equal_gains):
         say("  recall itself is held at the same false positive rate")

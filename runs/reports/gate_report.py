@@ -10,13 +10,12 @@ from .gate_sentences import P_MEANS, change_cells, describe_evidence, describe_u
 from .numbers import count, number, percent, signed
 from .objective_report import say_objective
 
-HEAD = ("", "metric", "before", "after", "change", "95 % interval", "p", "n", "groups", "changed")
+HEAD = ("", "metric", "before", "after", "change", "95 % interval", "p", "n", "groups", "bear on it")
 
 
 def say_gated(gated: Gated) -> None:
     """Print an answer of the gate."""
-    answer = gated.answer
-    decision = answer.decision
+    answer, decision = gated.answer, gated.answer.decision
     simulated = simulated_mark(answer.simulated)
     by = f" with {inline(answer.model)}" if answer.model else ""
     say(f"{inline(answer.before)} -> {inline(answer.after)} on {inline(answer.data)}{by}{simulated}")

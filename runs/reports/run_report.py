@@ -114,9 +114,8 @@ def describe_cost(cost: CostSummary) -> str:
     """Say what a run took for what it gained, resumes included."""
     parts = [f"{cost.calls:,} calls"]
     if cost.points:
-        money = price(cost.cost_per_point)
-        calls = f"{cost.calls_per_point:,.0f} calls"
-        parts.append(f"{calls} and {money} for each of {cost.points:.1f} accepted points")
+        each = f"{cost.calls_per_point:,.0f} calls and {price(cost.cost_per_point)}"
+        parts.append(f"{each} for each of {cost.points:.1f} accepted points")
     if cost.unraced:
         parts.append(f"candidates took {cost.raced:,} verdicts; asking every row for each takes {cost.unraced:,}")
     return "; ".join(parts)

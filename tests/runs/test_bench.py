@@ -173,14 +173,25 @@ def test_annotators_and_likely_label_errors_go_to_a_file_and_back(
 def test_a_kept_rule_decides_in_bench_and_goes_with_the_export(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`calibrate` keeps a threshold; `bench` decides by it and says so; `export` names it."""
+    """`calibrate` keeps a threshold; `bench` and `gate` decide by it and say so; `export` names it."""
     write_demo_rows(folder / "rows.jsonl", documents=80)
+    assert run(*BENCH) == 0
+    capsys.readouterr()
     assert (
         run("calibrate", "groundedness", "rows.jsonl", "--model", "simulated", "--metric", "specificity", "--json") == 0
     )
     fitted = json.loads(capsys.readouterr().out)
     assert run(*BENCH) == 0
     assert "decided by the kept rule" in capsys.readouterr().out
+    assert run("runs", "list", "--json") == 0
+    listed = json.loads(capsys.readouterr().out)["runs"]
+    ruled, plain = (line["run_id"] for line in listed if line["kind"] == "bench")
+    assert run("runs", "compare", plain, ruled) == 0
+    shown = capsys.readouterr().out
+    assert f" at threshold {fitted['rule']['threshold']:g} on simulated\n  beside groundedness@134907a0740b on" in shown
+    told = ("gate", "groundedness", "groundedness_no_reason", "rows.jsonl", "--model", "simulated", "--target", "f1")
+    assert run(*told) in (0, 1)
+    assert "groundedness@134907a0740b is decided by the kept rule" in capsys.readouterr().out
     assert run("export", "groundedness", "--to", "json", "--json") == 0
     (text,) = json.loads(capsys.readouterr().out)["files"].values()
     body = json.loads(text)

@@ -71,6 +71,7 @@ def test_the_same_run_again_is_the_run_that_has_ended(place: Workspace, rows: Pa
     options = {"watch": lambda *_: None, "on_event": seen.append, "tell": told.append}
     again = start_run(place, config(rows, concurrency=3, budget="9000000tokens"), Environment(), **options)
     assert (again.run_id, again.run.decided, again.stats) == (first.run_id, first.run.decided, ())
+    assert again.run.cost == first.run.cost, "what the run took is not what printing it again takes"
     assert [event.kind for event in seen][-1] == "everything"
     assert told == [f"run {first.run_id} did the same and has ended: nothing is asked again; --new begins another run"]
     assert count(place) == (1, 1)

@@ -9,6 +9,8 @@ from starlette.responses import JSONResponse
 
 from judgewright.judges.simulated import Server, Simulated, make_app
 from judgewright.optimize import RUN_OUTCOMES, exit_code
+from judgewright.optimize.events import ProposalRecord
+from judgewright.optimize.outcome import why_no_candidate
 from judgewright.runs.cli import main
 from judgewright.runs.demo import write_demo_rows
 
@@ -103,6 +105,18 @@ def test_a_threshold_that_is_sent_in_place_of_a_prompt_says_why_there_is_none(
     assert decision["outcome"] in ("accepted", "refused", "undecided")
     assert "it is another threshold alone, as the search found no new prompt" in decision["reason"]
     assert TOO_LONG in decision["reason"]
+
+
+def test_a_threshold_that_is_sent_in_place_of_kept_prompts_does_not_deny_them() -> None:
+    """The search kept a prompt, and the threshold alone had the better chance."""
+    proposals = [
+        ProposalRecord(result="kept"),
+        ProposalRecord(result="tried before"),
+        ProposalRecord(result="tried before"),
+    ]
+    outcome, reason = why_no_candidate(proposals)
+    assert outcome == "no candidate"
+    assert reason == "the new prompts that the search kept (1) have no better chance of acceptance"
 
 
 def test_a_search_without_a_candidate_says_why_and_no_gate_is_named(

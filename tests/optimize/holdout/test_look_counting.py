@@ -111,7 +111,7 @@ def test_old_rows_in_disguise_are_a_second_look(rows: list[Row]) -> None:
     """The next look at them is the second, and says why."""
     look = next_look(looked_once(), rows)
     assert (look.number, look.alpha, look.carried) == (2, alpha_of_look(2), 1)
-    assert any("other holdouts with some of these rows" in caution for caution in look.cautions)
+    assert any("other holdouts with some or all of these rows" in caution for caution in look.cautions)
 
 
 def test_fresh_rows_are_a_first_look() -> None:

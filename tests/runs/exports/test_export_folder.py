@@ -58,7 +58,8 @@ def test_a_changed_readme_is_found(context, tmp_path: Path) -> None:
 
 def test_an_export_of_one_file_has_no_readme_and_is_verified(context, tmp_path: Path) -> None:
     """It lies among files of the user's."""
-    write_export(context(Registry().get("groundedness")), TARGETS["python"], tmp_path / "judge.py")
+    made = write_export(context(Registry().get("groundedness")), TARGETS["python"], tmp_path / "judge.py")
+    assert "\nimport judge as groundedness\n" in made.body["usage"], "it is imported by the name of its file"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["judge.py", "judge.py.manifest.json"]
     assert verify_export(tmp_path / "judge.py", TARGETS).problems == ()
 
