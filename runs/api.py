@@ -186,12 +186,19 @@ async def abench(
     return await asyncio.to_thread(call)
 
 
-def score(verdicts: object, *, by: str | None = None, workspace: str | Path | None = None) -> VerdictScore:
+def score(
+    verdicts: object,
+    *,
+    by: str | None = None,
+    sealed: bool = False,
+    workspace: str | Path | None = None,
+) -> VerdictScore:
     """Measure verdicts from anywhere against the human labels beside them.
 
     Args:
         verdicts: What `load_verdicts` returns or takes.
         by: A column for whose values the judge is measured too.
+        sealed: Whether to read rows that were set aside too: a look, which the next gate on them counts.
         workspace: The folder of the workspace, whose ledger counts looks at sealed rows.
     """
     from .actions.score import ScoreOptions, measure_one
@@ -199,7 +206,7 @@ def score(verdicts: object, *, by: str | None = None, workspace: str | Path | No
 
     judged = _verdicts(verdicts)
     with _open(workspace) as opened:
-        ((judged, seal),) = seal_judges(opened, [judged], show_all=False, by="score")
+        ((judged, seal),) = seal_judges(opened, [judged], show_all=False, by="score", sealed=sealed)
     measured = measure_one(judged, ScoreOptions(by=by)).noting(*seal.notes(), *seal.look_note())
     return VerdictScore(score=measured, title=judged.judge)
 
@@ -213,6 +220,7 @@ def find_slices(
     max_depth: int = 3,
     min_support: int | None = None,
     seed: int = 0,
+    sealed: bool = False,
     workspace: str | Path | None = None,
 ) -> Slices:
     """Find the slices of the data where a judge errs, confirmed on rows that did not choose them.
@@ -225,6 +233,7 @@ def find_slices(
         max_depth: Conditions in a slice at most.
         min_support: Rows in a slice at least; 30 or 0.5 % unless given.
         seed: Of the two folds.
+        sealed: Whether to read a file's rows that were set aside too: a look, which the next gate on them counts.
         workspace: The folder of the workspace; rows sealed to one of its runs are not searched.
     """
     from .actions.find_slices import Search, open_rows, read_judged, search
@@ -238,13 +247,15 @@ def find_slices(
         seed=seed,
     )
     if isinstance(judged, Bench):
+        if sealed:
+            raise InputError("sealed is for verdicts: of what bench returned, the rows it read are searched")
         table, title = judged.open_rows, judged.title
     else:
         with _open(workspace) as opened:
             if isinstance(judged, str | Path):
-                table = read_judged(str(judged), opened, {})
+                table = read_judged(str(judged), opened, {}, sealed=sealed)
             else:
-                table = open_rows(opened, _verdicts(judged), show_all=False)
+                table = open_rows(opened, _verdicts(judged), show_all=False, sealed=sealed)
         title = Path(judged).name if isinstance(judged, str | Path) else table.judge
     return Slices(report=search(table, wanted), judged=table, title=title)
 

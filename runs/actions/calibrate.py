@@ -27,7 +27,7 @@ from ..config.environment import Environment
 from ..config.options import ModelOptions
 from ..store.ledger import HoldoutLedger
 from ..store.run_clients import start_run_client
-from ..store.sealed_rows import read_open
+from ..store.sealed_rows import SEAL_FIRST, read_open
 from ..store.workspace import Workspace
 
 Watch = Callable[[str, Progress], None]
@@ -97,7 +97,11 @@ def run_calibration(
     workspace.database.claim()
     ledger = HoldoutLedger(workspace.database)
     parts = split_with_memory(ledger.memories(), None, dataset, shares)
-    rows, read = parts.validation, read_open(workspace, dataset)
+    rows, sealed = parts.validation, int(read_open(workspace, dataset, way="").left_out.sum())
+    notes = parts.notes
+    if sealed:
+        of = f"{sealed:,} of all {len(dataset):,} rows are sealed by {SEAL_FIRST}"
+        notes += (f"only the {len(rows):,} validation rows are read; {of}",)
     require_labels(rows, prompt.scale)
     config = {"judge": prompt.name, "version": prompt.version, "model": models.model, "confidence": settings.confidence}
     config |= {"metric": metric, "method": method, "data_hash": dataset.content_hash}
@@ -131,7 +135,7 @@ def run_calibration(
         kept=kept,
         path=path,
         shares=parts.shares,
-        notes=(*parts.notes, *read.notes),
+        notes=notes,
         stats=client.stats,
     )
 

@@ -17,6 +17,7 @@ from ...optimize.holdout.look_counting import LookRequest, requested_look
 from ..store.journal import RunRecord, get_run
 from ..store.ledger import HoldoutLedger
 from ..store.row_pages import Json, RowItem, RowPages, read_row_pages, write_row_pages
+from ..store.sealed_rows import SEAL_FIRST
 from ..store.workspace import Workspace
 from .bench_rows import WrongRow, bench_rows, measure_slices, value_of
 from .compare_runs import compare_runs, parse_side
@@ -256,9 +257,11 @@ def _path(workspace: Workspace, query: RowQuery) -> Path:
 def _stamp(workspace: Workspace, query: RowQuery, record: ReadRun | None = None) -> str:
     """Return what changes when the rows could be told otherwise: the runs, their files, and what is sealed."""
     told: list[object] = [FORMAT]
-    if query.kind in _OF_FILES:
-        return json.dumps([*told, _stat(Path(query.names[0]))])
     read = workspace.database.read
+    if query.kind in _OF_FILES:
+        sealed_first = workspace.exists and read(_SEALED_FIRST)[0][0]
+        told.append(read(_SEALINGS)[0][0] if sealed_first else 0)
+        return json.dumps([*told, _stat(Path(query.names[0]))])
     for run_id in query.runs:
         run = record(run_id) if record else get_run(workspace.database, run_id)
         told.append(run.run_id)
@@ -278,6 +281,7 @@ def _files_of(run: RunRecord) -> list[Path]:
 
 _LEDGER = "SELECT count(*) FROM ledger"
 _EVENTS = "SELECT count(*) FROM event WHERE run_id = ? AND kind <> 'decided'"
+_SEALED_FIRST = f"""SELECT count(*) FROM ledger WHERE entry_json LIKE '%"{SEAL_FIRST} (%'"""  # noqa: S608 - our own words
 _SEALINGS = """SELECT count(*) FROM ledger WHERE entry_json LIKE '%"entry": "rows"%'"""
 
 

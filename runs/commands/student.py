@@ -130,7 +130,7 @@ def train(
         inputs=named, folds=options.folds, metric=options.metric, method=options.method, seed=options.seed
     )
     teacher = read_teacher(verdicts, options.columns(), rows=options.rows, inputs=options.inputs)
-    teacher = read_open(workspace, teacher.dataset).of(teacher)
+    teacher = read_open(workspace, teacher.dataset, way="").of(teacher)
     with counting_on_stderr("students", quiet=as_json) as count:
         report = run_training(teacher, settings, count=count)
     ((_, seal),) = seal_judges(workspace, [report.trained.held_out], show_all=False, by="student train")

@@ -39,7 +39,7 @@ def make_queue(workspace: Workspace, wanted: NewQueue) -> str:
     """
     path, reading = Path(wanted.data), RowOptions().as_arguments()
     every = read_rows_to_label(workspace.registry, path, reading, judge=wanted.judge or None)
-    dataset = read_open(workspace, every).dataset
+    dataset = read_open(workspace, every, way="").dataset
     config = list_rows(dataset, path=path, reading=reading, again=wanted.again, seed=wanted.seed)
     config = replace(config, question=wanted.question, second=wanted.second)
     run_id = create_queue(workspace, config)

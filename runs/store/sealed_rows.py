@@ -28,6 +28,8 @@ from .workspace import Workspace
 
 SEAL_FIRST = "bench --seal"
 """How the ledger calls a holdout that was sealed before a run."""
+SEALED_WAY = "--sealed, or sealed=True in Python,"
+"""How a person has rows read that were so sealed."""
 _VERSION = re.compile(r".+@([0-9a-f]{12})")
 _UNNAMED = "verdicts-"
 """What begins the name of a judge that only its verdicts tell."""
@@ -130,11 +132,14 @@ def seal_first(workspace: Workspace, dataset: Dataset, data: Path | None = None)
     remember_split(ledger, f"{SEAL_FIRST} ({parts.holdout.content_hash[:12]})", parts)
 
 
-def read_open(workspace: Workspace, dataset: Dataset, *, sealed: bool = False) -> ReadRows:
+def read_open(workspace: Workspace, dataset: Dataset, *, sealed: bool = False, way: str = SEALED_WAY) -> ReadRows:
     """Return what may be read of a dataset: all but the rows that were sealed first.
 
     Args:
+        workspace: Whose ledger knows.
+        dataset: All rows.
         sealed: Whether to read those too, which is a look.
+        way: How a person has them read all the same; empty where there is no way.
 
     Raises:
         InputError: Every row is sealed.
@@ -148,14 +153,17 @@ def read_open(workspace: Workspace, dataset: Dataset, *, sealed: bool = False) -
     count, rows = int(mask.sum()), len(dataset)
     if not count:
         return ReadRows(dataset=dataset, left_out=mask, sealed=False)
-    of = f"{rows - count:,} of {rows:,} rows are read, {count:,} sealed by {SEAL_FIRST}"
     if sealed:
         note = f"all {rows:,} rows are read, with {count:,} sealed by {SEAL_FIRST}: a look, which the next gate counts"
         return ReadRows(dataset=dataset, left_out=np.zeros(rows, np.bool_), sealed=True, notes=(note,))
     if count == rows:
-        raise InputError(f"every row of {dataset.name} is sealed by {SEAL_FIRST}", hint="--sealed reads them: a look")
+        raise InputError(
+            f"every row of {dataset.name} is sealed by {SEAL_FIRST}", hint=way and f"{way} reads them: a look"
+        )
     kept = tuple(row for row, out in zip(dataset.rows, mask, strict=True) if not out)
-    note = f"{of} (--sealed reads them too, which is a look)"
+    note = f"{rows - count:,} of {rows:,} rows are read, {count:,} sealed by {SEAL_FIRST}"
+    if way:
+        note += f" ({way} reads them too, which is a look)"
     return ReadRows(dataset=replace(dataset, rows=kept), left_out=mask, sealed=False, notes=(note,))
 
 

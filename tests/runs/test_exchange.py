@@ -283,7 +283,7 @@ def test_a_setting_without_effect_is_named(rows: str, capsys: pytest.CaptureFixt
     command = ("bench", "groundedness", rows, *FILES, "--concurrency", "9")
     assert run(capsys, *command)[0] == 3
     answer(Path("x"))
-    assert run(capsys, *command)[1]["notes"] == [note]
+    assert note in run(capsys, *command)[1]["notes"]
 
 
 def test_a_run_that_is_resumed_prints_what_is_new(rows: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,11 @@ import pytest
 
 import judgewright as jw
 from judgewright.judges import Registry, split_dataset
+from judgewright.judges.files import RawRoles
 from judgewright.runs.actions import read_run
+from judgewright.runs.actions.check_data import CheckOptions
+from judgewright.runs.actions.file_pages import names_of_check
+from judgewright.runs.actions.row_pages import RowQuery, find_row_pages, make_row_pages
 from judgewright.runs.actions.run_rows import shown_rows
 from judgewright.runs.demo import write_demo_rows
 from judgewright.runs.store import HoldoutLedger, RunConfig, Workspace, list_runs
@@ -142,3 +146,78 @@ def test_an_edit_is_gated_on_the_rows_that_were_sealed_first(folder: Path, say: 
         (record,) = HoldoutLedger(place.database).history().records
     assert body["rows"] in sizes
     assert (record.look.number, record.look.spent) == (1, ())
+
+
+@pytest.fixture
+def three_hundred(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, say: Say) -> Path:  # noqa: F811
+    """A folder with 300 rows in 300 groups, a file of verdicts of them all, and then half of them sealed."""
+    monkeypatch.chdir(tmp_path)
+    words = ("claim {i} of the report", "passage {i} says what happened in year {i}")
+    with (tmp_path / "rows.jsonl").open("w", encoding="utf-8") as file:
+        for i in range(300):
+            claim, source = (text.format(i=f"{i:03}") for text in words)
+            row = {"id": f"r{i}", "statement": claim, "source": source, "label": i % 2}
+            print(json.dumps(row), file=file)
+    bench(say, "groundedness", "--out", "all.jsonl")
+    bench(say, "groundedness", "--seal")
+    return tmp_path
+
+
+SAID = "150 of 300 rows are read, 150 sealed by bench --seal"
+
+
+def test_each_command_says_how_many_rows_it_reads(
+    three_hundred: Path,
+    say: Say,  # noqa: F811
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """`bench`, `score`, `slices`, `data check` and `label` read 150 of 300; `calibrate` a part of those."""
+    assert SAID in say("score", "all.jsonl")
+    assert SAID in say("slices", "all.jsonl", "--no-text")
+    assert SAID in say("data", "check", "rows.jsonl")
+    assert any(note.startswith(SAID) for note in bench(say)["notes"])
+    run("label", "--rows", "rows.jsonl", "--again", "--annotator", "a", "--json")
+    assert SAID in capsys.readouterr().err
+    with Workspace(three_hundred) as place:
+        (queue,) = list_runs(place.database, "queue")
+        assert len(queue.config["rows"]) == 150
+    fitted = say("calibrate", "groundedness", "rows.jsonl", *SIMULATED)
+    assert "validation rows are read; 150 of all 300 rows are sealed by bench --seal" in fitted
+    assert "--sealed" not in fitted
+
+
+def test_python_reads_sealed_verdicts_where_it_is_said(three_hundred: Path) -> None:
+    """`jw.score` and `jw.find_slices` as `jw.bench`: a look, entered in the ledger."""
+    file = three_hundred / "all.jsonl"
+    assert jw.score(file)["accuracy"].n == 150
+    assert len(jw.find_slices(file).judged.dataset) == 150
+    with Workspace(three_hundred) as place:
+        entered = len(HoldoutLedger(place.database).history().measured)
+    assert jw.score(file, sealed=True)["accuracy"].n == 300
+    assert len(jw.find_slices(file, sealed=True).judged.dataset) == 300
+    assert len(jw.find_slices(jw.load_verdicts(file), sealed=True).judged.dataset) == 300
+    with Workspace(three_hundred) as place:
+        measured = HoldoutLedger(place.database).history().measured
+    assert {one.version.endswith("on sealed rows") for one in measured[entered:]} == {True}
+
+
+def test_a_page_checks_a_file_again_once_some_of_it_is_sealed(folder: Path, say: Say) -> None:  # noqa: F811
+    """The check that was made before is of rows that are sealed now; any other measurement leaves it as it is."""
+    with Workspace(folder) as place:
+        names = names_of_check(place, folder / "rows.jsonl", CheckOptions(roles=RawRoles()))
+    query = RowQuery("check", names)
+
+    def rows() -> int | None:
+        with Workspace(folder) as place:
+            pages = find_row_pages(place, query)
+            if pages is None:
+                make_row_pages(place, query)
+            return None if pages is None else pages.head["report"]["rows"]
+
+    assert rows() is None
+    every = rows()
+    bench(say)
+    assert rows() == every
+    bench(say, "groundedness", "--seal")
+    assert rows() is None
+    assert (rows() or 0) < (every or 0)
