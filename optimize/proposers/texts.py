@@ -14,6 +14,9 @@ TEXT_LIMIT = 4_096
 """Tokens of a new text and of the thinking before it, where the settings of the optimizer model say nothing."""
 _ANNOUNCING = 8
 """Words of a line that only announces a text."""
+_FENCES = ("```", "~~~")
+_ROUND = (("<![CDATA[", "]]>"), ("**", "**"), ("`\n", "\n`"), ('"', '"'), ("“", "”"))
+"""What may stand round a text that is not of it."""
 _TRY = 100_000
 """Added to a request's repeat index for each further try; steps count far below it."""
 
@@ -37,7 +40,7 @@ class Wanted:
             old = text_of(self.prompt, self.part)
             names = (self.tag.replace("_", " "), *((self.part,) if self.part != "reply" else ()))
             text = _unwrapped(text, old, names)
-            if not text:
+            if not re.search(r"[^\W_]", text):
                 return None, "the text between the tags is empty"
             reason = too_long(self.prompt, old, text) or with_text(self.prompt, self.part, text)[1]
         return (None, reason) if reason else (text, "")
@@ -84,7 +87,8 @@ def _request(first: Request, reason: str, attempt: int) -> Request:
 def read_tagged(reply: str, tag: str) -> tuple[str | None, str]:
     """Return the text between the last pair of tags in whatever letters, or None and what was wrong with the reply."""
     start, text = None, None
-    for one in re.finditer(rf"<(/?){re.escape(tag)}>", reply, re.IGNORECASE):
+    name = r"\\?[_ -]".join(map(re.escape, tag.split("_")))  # as Markdown writes it: `IMPROVED\_CRITERIA`
+    for one in re.finditer(rf"<[ ]?(/?)[ ]?{name}(?:\s[^<>]*)?>", reply, re.IGNORECASE):
         if not one[1]:
             start = one.end()
         elif start is not None:
@@ -104,13 +108,18 @@ def _unwrapped(text: str, old: str, names: tuple[str, ...]) -> str:
         old: The text that it replaces.
         names: What the text is called in the request.
     """
+    for opens, closes in _ROUND:
+        inner = text.removeprefix(opens).removesuffix(closes)
+        if len(text) - len(inner) == len(opens + closes) and opens not in inner and not old.startswith(opens):
+            text = inner.strip() or text
     lines = text.splitlines()
     first, rest = lines[0].strip(" #*_"), "\n".join(lines[1:]).strip()
     named = any(name.lower() in first.lower() for name in names) and len(first.split()) <= _ANNOUNCING
-    if rest and first.endswith(":") and first not in old and (named or rest.startswith("```")):
+    announces = first.endswith(":") or first.lower() in {name.lower() for name in names}
+    if rest and announces and first not in old and (named or rest.startswith(_FENCES)):
         lines = rest.splitlines()
-    if lines[0].startswith("```") and not old.lstrip().startswith("```"):
-        ends = [at for at, line in enumerate(lines) if at and line.strip() == "```"]
+    if lines[0].startswith(_FENCES) and not old.lstrip().startswith(_FENCES):
+        ends = [at for at, line in enumerate(lines) if at and line.strip() == lines[0][:3]]
         lines = lines[1 : ends[-1] if ends else None]
     return "\n".join(lines).strip()
 

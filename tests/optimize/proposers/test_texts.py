@@ -44,6 +44,15 @@ def written(*replies: Completion) -> tuple[Written, int]:
         "<IMPROVED_CRITERIA>\nSure, this should do:\n```markdown\n{}\n```\n</IMPROVED_CRITERIA>",
         "<IMPROVED_CRITERIA>\n```text\n{}\n```\nIt is stricter now.\n</IMPROVED_CRITERIA>",
         "<IMPROVED_CRITERIA>\n```\n{}\n</IMPROVED_CRITERIA>",
+        "<IMPROVED_CRITERIA>\n~~~\n{}\n~~~\n</IMPROVED_CRITERIA>",
+        "< IMPROVED_CRITERIA >{}</ IMPROVED_CRITERIA >",
+        "<IMPROVED\\_CRITERIA>{}</IMPROVED\\_CRITERIA>",
+        '<IMPROVED_CRITERIA version="2">{}</IMPROVED_CRITERIA>',
+        "**<IMPROVED_CRITERIA>**\n{}\n**</IMPROVED_CRITERIA>**",
+        "`<IMPROVED_CRITERIA>`\n{}\n`</IMPROVED_CRITERIA>`",
+        '<IMPROVED_CRITERIA>"{}"</IMPROVED_CRITERIA>',
+        "<IMPROVED_CRITERIA><![CDATA[{}]]></IMPROVED_CRITERIA>",
+        "<IMPROVED_CRITERIA>\n# Improved criteria\n\n{}\n</IMPROVED_CRITERIA>",
     ],
 )
 def test_fences_announcements_and_letters_are_not_of_the_text(reply: str) -> None:
