@@ -104,6 +104,8 @@ class Ladder:
         shape = _shape(request, without)
         if shape not in self._answered:
             self._answered.append(shape)
+        if self.climbing and self._first is not None and shape == _shape(self._first[0], self._before):
+            self._end(self._before)  # its like is answered as it was asked, so the refusal was its own
         if not self.climbing or without != self.omitted:
             return
         asked = _applying(request, frozenset())

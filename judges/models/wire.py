@@ -36,7 +36,7 @@ _MOST_ALTERNATIVES = 100
 _MESSAGE_CAP = 300
 _SAYING = (
     *("message", "error", "detail", "details", "errors", "error_message", "errorMessage", "error_description"),
-    *("msg", "description", "reason", "title"),
+    *("msg", "description", "reason", "title", "base_resp", "status_msg"),
 )
 """Fields in which an error says what is wrong."""
 _DEEPEST = 5
@@ -146,15 +146,16 @@ def read_completion(raw: bytes, request: Request, headers: Mapping[str, str] | N
     if raw.count(b"{") + raw.count(b"[") > _MOST_PARTS:
         raise ModelError(f"the endpoint's reply has more than {_MOST_PARTS:,} parts", status=200)
     body = _json(raw)
-    if isinstance(body, dict) and not body.get("choices") and (body.get("error") or "choices" not in body):
+    if isinstance(body, dict) and not body.get("choices") and ("choices" not in body or _words(body)):
         fault = read_fault(_disguised_status(body), raw, {}, sent=request.body())
         fault.args = (f"{fault} (in a 200)",)
         # Where no error is said to be one, something else than a model may answer.
         fault.no_model = not body.get("error")
         raise fault
-    if body is None and raw.lstrip()[:1] == b"<":
-        page = _Fault.read(raw).message[:_MESSAGE_CAP]
-        raise ModelError(f"{page}, answered in place of a model", retryable=True, status=200, no_model=True)
+    if body is None:
+        said, no_model = _Fault.read(raw).message[:_MESSAGE_CAP], raw.lstrip().startswith((b"<", b"data:"))
+        message = f"{said or 'an empty body'}, answered in place of a model"
+        raise ModelError(message, retryable=True, status=200, no_model=no_model)
     # Only the first choice is read: each of a million wrong ones would have its own error.
     if isinstance(body, dict) and isinstance(body.get("choices"), list):
         body["choices"] = body["choices"][:1]
@@ -230,7 +231,8 @@ def read_fault(
     transient = status in _TRANSIENT or (status >= 500 and status != 501)
     if named is not None and not quota:
         fatal = False  # it is tried first whether that parameter is meant
-    retry_after = read_retry_after(headers) or _retry_delay(raw)
+    retry_after = read_retry_after(headers)
+    retry_after = _retry_delay(raw) if retry_after is None else retry_after
     return ModelError(
         f"the endpoint answered {status}: {fault.message[:_MESSAGE_CAP] or 'no message'}",
         retryable=transient and not fatal,
@@ -347,9 +349,11 @@ def _words(value: Any, depth: int = 0) -> str:  # Any: JSON
 
 
 def _page_title(raw: bytes) -> str:
+    """Return the title of a page, or the words of one without a title."""
     text = raw[:_PAGE].decode("utf-8", "replace")
     title = re.search(r"<title[^>]{0,200}>([^<]{1,500})", text, re.I)
-    return f"a web page, {' '.join(unescape(title[1]).split())!r}" if title else "a web page without a title"
+    words = " ".join(unescape(title[1] if title else re.sub(r"<[^<>]*>", " ", text)).split())
+    return f"a web page, {words!r}" if words else "a web page without a title"
 
 
 def _named_parameter(status: int, fault: _Fault, sent: Iterable[str]) -> str | None:

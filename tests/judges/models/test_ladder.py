@@ -123,6 +123,22 @@ def test_two_parameters_without_a_reason_are_found_and_the_others_are_asked_with
     assert len(fake.seen) <= 30 + 12
 
 
+def test_a_row_that_is_refused_for_its_own_sake_changes_nothing_for_the_others(fake):
+    """Its refusal names a parameter; rows that were on their way at the time are answered as they were asked."""
+    rows = judging(30)
+
+    def answer(seen):
+        if seen.body["messages"][0]["content"] == "row 0":
+            return fake.Reply(status=400, body=said("max_tokens must be at least 1, got -904."))
+        return fake.Reply(body=fake.completion())
+
+    fake.answer = answer
+    with asking(fake) as client:
+        got = client.ask(rows)
+    assert [isinstance(one, Completion) for one in got] == [False] + [True] * 29
+    assert client.stats.dropped == set()
+
+
 def test_a_limit_that_is_too_large_is_halved_before_it_is_left_out(fake):
     """Under either name."""
     large = lambda body: max(body.get("max_tokens", 0), body.get("max_completion_tokens", 0)) > 256  # noqa: E731
@@ -211,6 +227,9 @@ def test_a_failure_inside_a_200_is_asked_again_and_never_kept(fake, first):
         (b"<!doctype html><html><head><title>Sign in</title></head></html>", "web page, 'Sign in'"),
         ({"code": "rate_limit_daily", "message": "daily quota of the upstream is used up"}, "daily quota.*_daily"),
         ({"status": "ok"}, '"status":"ok"'),
+        ({"id": "x", "choices": None, "detail": "No workers available"}, "No workers available"),
+        ({"choices": None, "base_resp": {"status_code": 1008, "status_msg": "no balance"}}, "no balance"),
+        (b'data: {"choices": [{"delta": {"content": "{"}}]}\n\ndata: [DONE]', "data: .*in place of a model"),
     ],
 )
 def test_what_is_no_model_is_said_after_a_few_requests(fake, body, message):
@@ -222,9 +241,10 @@ def test_what_is_no_model_is_said_after_a_few_requests(fake, body, message):
     assert "base URL" in str(caught.value.hint)
 
 
-def test_the_reset_of_an_allowance_does_not_hold_back_what_retry_after_allows(fake):
-    """Thirty rows, the first of which is turned away for a tenth of a second."""
-    headers = {"retry-after": "0.1", "x-ratelimit-reset-requests": "6m0s", "x-ratelimit-remaining-requests": "0"}
+@pytest.mark.parametrize("pause", ["0.1", "0"])
+def test_the_reset_of_an_allowance_does_not_hold_back_what_retry_after_allows(fake, pause):
+    """Thirty rows, the first of which is turned away for a tenth of a second, or for none."""
+    headers = {"retry-after": pause, "x-ratelimit-reset-requests": "6m0s", "x-ratelimit-remaining-requests": "0"}
 
     def answer(seen):
         if seen.total == 1:
