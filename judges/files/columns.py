@@ -6,7 +6,7 @@ import difflib
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -73,6 +73,11 @@ class Roles:
             object.__setattr__(self, "needed", needed)
             object.__setattr__(self, "ungrouped", True)
 
+    def id_and_group(self, names: Collection[str]) -> tuple[str | None, str | None]:
+        """Return the columns of the id and of the group where a record has these names."""
+        group = self.group or next((name for name in self.group_defaults if name in names), None)
+        return self.id or ("id" if "id" in names else None), group
+
 
 @dataclass(slots=True, kw_only=True)
 class Draft:
@@ -138,11 +143,7 @@ def read_table(path: RowSource, roles: Roles, *, limit: int | None = None) -> Ta
     if first is None:
         unreadable.check(hint=list_hint(unreadable))
         raise DataError(f"{path}: the file has no rows")
-    by_id, group = roles.id, roles.group
-    if by_id is None and "id" in first.fields:
-        by_id = "id"
-    if group is None:
-        group = next((name for name in roles.group_defaults if name in first.fields), None)
+    by_id, group = roles.id_and_group(first.fields)
     drafts: list[Draft] = []
     ids: dict[str, int] = {}
     seen: set[str] = set()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import islice
 from math import isnan, nan
 from pathlib import Path
-from typing import get_args
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from ..judged_arrays import FloatArray, IntArray
 from ..judged_columns import JudgedColumns
 from ..rows import SAMPLING_PROBABILITY, Dataset
 from ..scale import OutputScale
-from ..verdict import UnscoredReason
 from .cell_counts import CHUNK, Hashes, RowCounts
 from .columns import Roles, as_text, id_note, list_hint, read_draft, refuse_missing, type_of, uneven_note
 from .groups import GuessedGroups, guess_groups
@@ -27,7 +26,7 @@ from .records import Cell, Record, kind_of, name_of, read_records, unit_of
 from .verdict_columns import CLASSES, REASON, VerdictColumns, roles_of, texts_of
 from .verdict_items import INPUTS
 from .verdict_scale import describe_scales, far_scores, say_outside, words_for
-from .verdicts import choose_scales, classes_of, map_notes, missing_notes, score_notes
+from .verdicts import choose_scales, classes_of, map_notes, missing_notes, score_notes, unscored_reason
 
 STREAMED = 1 << 25
 """Bytes of a file from which its verdicts are read as a stream."""
@@ -61,28 +60,15 @@ def stream_verdicts(path: Path, columns: VerdictColumns) -> JudgedColumns:
     return reader.judged()
 
 
-class _Grades:
-    """Reads the grades of a column, each spelling once."""
+def _reader_of(words: Mapping[str, float]) -> Callable[[Cell], float]:
+    """Return what reads the grades of a column, each spelling once; NaN for none."""
 
-    def __init__(self, read: Callable[[Cell], float | None]) -> None:
-        self._read = read
-        self._known: dict[tuple[type, Cell], float] = {}
+    @lru_cache(_CACHED, typed=True)  # 1, 1.0 and True are equal, and read differently
+    def read(cell: Cell) -> float:
+        grade = read_grade(cell, words)
+        return nan if grade is None else float(grade)
 
-    def __call__(self, cell: Cell) -> float:
-        """Return the grade, NaN for none.
-
-        Raises:
-            ValueError: The cell is no grade.
-        """
-        key = cell.__class__, cell  # 1, 1.0 and True are equal, and read differently
-        grade = self._known.get(key)
-        if grade is None:
-            value = self._read(cell)
-            grade = nan if value is None else float(value)
-            if len(self._known) >= _CACHED:
-                self._known.clear()
-            self._known[key] = grade
-        return grade
+    return read
 
 
 @dataclass(kw_only=True)
@@ -133,9 +119,9 @@ class _Reader:
         self._look_at_head()
         unreadable = Problems(self.path, unit_of(self.path))
         not_numbers = Problems(self.path, unit_of(self.path))
-        label_of = _Grades(lambda cell: read_grade(cell, self.roles.words))
-        score_of = _Grades(lambda cell: read_grade(cell, self.score_words.words))
-        confidence_of = _Grades(lambda cell: read_grade(cell, {}))
+        label_of = _reader_of(self.roles.words)
+        score_of = _reader_of(self.score_words.words)
+        confidence_of = _reader_of({})
         label_column, score_column, confidence_column = columns.label, columns.score, columns.confidence
         chunk, faulty, names = _Chunk(), False, None
         for record in read_records(self.path, unreadable):
@@ -170,7 +156,7 @@ class _Reader:
             except ValueError:
                 score = nan
             if score != score:  # NaN  # half the time of isnan, on every row
-                self.reasons[self._reason(fields.get(REASON))] += 1
+                self.reasons[unscored_reason(fields.get(REASON))] += 1
             confidence = nan
             if confidence_column:
                 confidence = self._confidence(record, confidence_column, confidence_of, not_numbers)
@@ -192,15 +178,12 @@ class _Reader:
         self.notes += unreadable.said()
         not_numbers.check(hint="a confidence is a number in [0, 1]")
 
-    def _choose(self, names: Iterable[str]) -> None:
+    def _choose(self, names: Collection[str]) -> None:
         """Choose columns as `read_table` does, from the names of the first record."""
-        present = set(names)
-        self.by_id = self.roles.id or ("id" if "id" in present else None)
-        self.group = self._group_column(present) or (self.guessed.column if self.guessed else None)
+        self.by_id, self.group = self.roles.id_and_group(names)
+        if self.guessed:
+            self.group = self.guessed.column
         self.texts = {name: set() for name in (CLASSES, "judge_model", "simulated")}
-
-    def _group_column(self, present: Collection[str]) -> str | None:
-        return self.roles.group or next((n for n in self.roles.group_defaults if n in present), None)
 
     def _look_at_head(self) -> None:
         """Find in the first rows what words stand for, and the text that makes the groups where no column does."""
@@ -211,7 +194,7 @@ class _Reader:
         self.label_words = ColumnWords(labels, self.roles.words)
         self.score_words = ColumnWords(scores, words_for(self.columns.map_of(name_of(self.path))))
         self.roles = replace(self.roles, words=self.label_words.words)
-        if not head or self._group_column(head[0].fields):
+        if not head or self.roles.id_and_group(head[0].fields)[1]:
             return
         without = {self.roles.label, self.roles.id or "id", *self.roles.aside}
         texts = texts_of([record.fields for record in head], without)
@@ -233,12 +216,7 @@ class _Reader:
         drawn = read_draft(record, self.roles, self.by_id, self.group, problems).probability
         return None if problems.total else drawn
 
-    @staticmethod
-    def _reason(cell: Cell) -> str:
-        # As `bench --out` wrote it; files of other programs hold none.
-        return next((reason for reason in get_args(UnscoredReason) if reason == cell), "parse")
-
-    def _confidence(self, record: Record, column: str, read: _Grades, problems: Problems) -> float:
+    def _confidence(self, record: Record, column: str, read: Callable[[Cell], float], problems: Problems) -> float:
         cell = record.fields.get(column)
         try:
             value = read(cell)

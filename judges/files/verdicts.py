@@ -302,12 +302,16 @@ def _row(draft: Draft) -> Row:
     return draft.row(inputs, meta)
 
 
+def unscored_reason(cell: Cell) -> UnscoredReason:
+    """Return why a row has no score, as `bench --out` wrote it; files of other programs do not say."""
+    return next((reason for reason in get_args(UnscoredReason) if reason == cell), "parse")
+
+
 def _answer(row: ScoredDraft, scale: OutputScale, rationale_column: str) -> Answer:
     draft = row.draft
     if row.score is None:
-        # As `bench --out` wrote it; files of other programs hold none.
-        reasons = [reason for reason in get_args(UnscoredReason) if reason == draft.aside.get(REASON)]
-        return Unscored(row_id=draft.id, reason=reasons[0] if reasons else "parse", detail=row.missing)
+        reason = unscored_reason(draft.aside.get(REASON))
+        return Unscored(row_id=draft.id, reason=reason, detail=row.missing)
     rationale = draft.aside.get(rationale_column)
     return Verdict(
         row_id=draft.id,
