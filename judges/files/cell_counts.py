@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from typing import BinaryIO
 
 import numpy as np
@@ -56,10 +55,10 @@ def _counted(rows: Keys, counts: IntArray) -> tuple[Keys, IntArray]:
 
 
 class Hashes:
-    """Hashes of ids on disk, 8 bytes each, so that doubled ids are found in memory that does not grow with them."""
+    """Hashes of ids in a file, 8 bytes each, so that doubled ids are found in memory that does not grow with them."""
 
-    def __init__(self) -> None:
-        self._file: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115  # `close` closes it
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
         self._count = 0
 
     def add(self, hashes: npt.NDArray[np.int64]) -> None:
@@ -80,7 +79,3 @@ class Hashes:
             ordered = np.sort(np.concatenate(mine)) if mine else np.empty(0, np.int64)
             found.update(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
         return found
-
-    def close(self) -> None:
-        """Give the file back."""
-        self._file.close()

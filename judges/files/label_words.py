@@ -137,9 +137,7 @@ def _stands_for(text: str, words: Mapping[str, float]) -> float | None:
 def read_grade(value: Cell, words: Mapping[str, float]) -> float | None:
     """Read a grade as people write it: a number, a boolean, `yes`, `no`, `pass`, `fail` or a label of the scale.
 
-    Args:
-        value: The cell; None, empty text, NaN and infinities are missing grades.
-        words: Words and the grade each stands for, in lower case; NaN for those that stand for none. See `words_in`.
+    None, empty text, NaN and infinities are missing grades, and so is a word that stands for NaN.
 
     Raises:
         ValueError: The value is none of these.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -52,11 +53,10 @@ def stream_verdicts(path: Path, columns: VerdictColumns) -> JudgedColumns:
         InputError: As `load_judges`.
         DataError: As `load_judges`.
     """
-    reader = _Reader(path=path, columns=columns, roles=roles_of(columns, matrix=False))
-    try:
+    roles = roles_of(columns, matrix=False)
+    with tempfile.TemporaryFile() as file:
+        reader = _Reader(path=path, columns=columns, roles=roles, hashes=Hashes(file))
         reader.read()
-    finally:
-        reader.hashes.close()
     return reader.judged()
 
 
@@ -87,7 +87,7 @@ class _Reader:
     path: Path
     columns: VerdictColumns
     roles: Roles
-    hashes: Hashes = field(default_factory=Hashes)
+    hashes: Hashes
     counts: RowCounts = field(default_factory=RowCounts)
     """By label, score, confidence and group."""
     group: str | None = None

@@ -11,6 +11,7 @@ from ...judges import InputError
 
 LONGEST = 60.0
 """Seconds that reading a prompt may take; the longest of the known prompts takes two."""
+_HINT = "put the prompt alone into a text file with {field} in it"
 
 
 @contextmanager
@@ -25,16 +26,14 @@ def bounded(seconds: float = LONGEST) -> Generator[None]:
     def ring(*_: object) -> None:
         raise InputError(
             f"reading it takes more than {seconds:g} seconds, so it is hardly a prompt",
-            hint="put the prompt alone into a text file with {field} in it",
+            hint=_HINT,
         )
 
     before = (signal.signal(signal.SIGALRM, ring), signal.setitimer(signal.ITIMER_REAL, seconds)) if alarm else None
     try:
         yield
     except (RecursionError, MemoryError):
-        raise InputError(
-            "it is nested too deeply to be read", hint="put the prompt alone into a text file with {field} in it"
-        ) from None
+        raise InputError("it is nested too deeply to be read", hint=_HINT) from None
     finally:
         if before:
             signal.setitimer(signal.ITIMER_REAL, *before[1])

@@ -45,12 +45,9 @@ _PAIR = re.compile(r"(\s*(?:export\s+|-\s+)?[\w.-]+\s*[:=]\s*)(.*)")
 
 
 def file_beside(text: str, prompt: str, suffix: str = ".py") -> str:
-    """Return a file without the lines of its prompt and without literals; empty where nothing else is in it.
+    """Return a file without the lines of its prompts and without literals; empty where nothing else is in it.
 
-    Args:
-        text: The file, as it is written.
-        prompt: The words of the prompt that stands in it, or of the several that do.
-        suffix: Of the file's name; it tells code from settings.
+    The suffix of its name tells code from settings.
     """
     own = {line.strip() for line in prompt.splitlines() if len(line.strip()) >= _SHORTEST_LINE}
     masked = _Mask(prompt, own).of(text, suffix)

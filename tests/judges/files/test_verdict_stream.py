@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
 from pathlib import Path
@@ -177,10 +178,9 @@ def test_equal_rows_are_counted_in_the_order_of_first_appearance() -> None:
 
 
 def test_doubled_ids_are_found_on_disk() -> None:
-    hashes = Hashes()
+    hashes = Hashes(io.BytesIO())
     draw = np.random.default_rng(0)
     many = draw.integers(-(2**62), 2**62, 1_500_000)
     hashes.add(many)
     hashes.add(many[[5, 700_000]])
     assert hashes.doubled() == {int(many[5]), int(many[700_000])}
-    hashes.close()
