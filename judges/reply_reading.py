@@ -161,20 +161,7 @@ class _Twice:
     last: Any  # Any: JSON from a model
 
 
-@dataclass(slots=True)
-class _Found:
-    """The objects of a reply's own turn."""
-
-    text: str = ""
-    """The turn, with a sign in the place of each object."""
-    bodies: list[tuple[int, dict[str, Any]]] = field(
-        default_factory=list[tuple[int, dict[str, Any]]]
-    )  # Any: JSON from a model
-    """Of each object with the score its turn and the fields that were asked for; more than one turn is seldom."""
-    broken: bool = False
-    """Whether one after the last of them cannot be read."""
-    end: int | None = None
-    """Where the turn ends, if not with the reply."""
+_Bodies = list[tuple[int, dict[str, Any]]]  # Any: JSON from a model
 
 
 def plain_finish(reason: str) -> str:
@@ -219,18 +206,17 @@ def _read_turn(text: str, form: ReplyForm, *, loose: bool) -> Reading | None:
     An object among the words of a reply in prose may be a quotation, and counts where the words have no verdict.
     Braces where JSON was asked for are a broken object, and are not read as prose.
     """
-    found = _find_objects(text, form, loose)
-    turn = text[: found.end].strip()
+    turn, words, bodies, broken = _find_objects(text, form, loose)
     if not form["json"] and re.fullmatch(r"(?:```[a-z]*[ \r\n]*)?\{[\s\S]*\}(?:[ \r\n]*```)?", turn):
         name = "_".join(re.findall(r"[^\W\d_]\w*", form["before"]))  # `Verdict: ...` names the field `verdict`
         names = [name, name.lower()] if name else []
         form = {**form, "scores": [*names, *form["scores"], *(SCORE_WORDS if loose else ())]}
-        return _choose(_find_objects(text, form, loose), form, loose)
+        return _choose(_find_objects(text, form, loose)[2], form, loose)
     if form["json"] and ("{" in turn or "}" in turn):
-        return None if found.broken else _choose(found, form, loose)
-    reading = _read_prose(found.text.strip(), form, loose)
-    at_end = found.text.rstrip("` \r\n").endswith(_OBJECT) and not form["mark"]
-    return reading if reading and not at_end else _choose(found, form, loose) or reading
+        return None if broken else _choose(bodies, form, loose)
+    reading = _read_prose(words.strip(), form, loose)
+    at_end = words.rstrip("` \r\n").endswith(_OBJECT) and not form["mark"]
+    return reading if reading and not at_end else _choose(bodies, form, loose) or reading
 
 
 def on_scale(reading: Reading | None, text: str, form: ReplyForm) -> Reading:
@@ -259,7 +245,7 @@ def without_thinking(text: str) -> str:
     at = 0
     tag = _TAG.search(text)
     # Not within an object: there the tag is quoted, perhaps from a row that wants to be read as a verdict.
-    if tag and tag["ends"] and _opened(text, 0, tag.start()) == 0:
+    if tag and tag["ends"] and text.count("{", 0, tag.start()) == text.count("}", 0, tag.start()):
         at = tag.end()
     while opened := _OPENING.match(text, at):
         at = opened.end()
@@ -273,74 +259,62 @@ def without_thinking(text: str) -> str:
     return text[at:].strip()
 
 
-def _opened(text: str, start: int, end: int) -> int:
-    """Count the braces of a piece of text that open and do not close."""
-    return text.count("{", start, end) - text.count("}", start, end)
-
-
 _OBJECT = "\ufffc"
 _TWO_VERDICTS = "the reply has two verdicts that differ, and nothing says which of them counts"
 
 
-def _find_objects(text: str, form: ReplyForm, loose: bool) -> _Found:
-    """Find the top-level JSON objects of a reply's turn, in one pass from left to right.
+def _find_objects(text: str, form: ReplyForm, loose: bool) -> tuple[str, str, _Bodies, bool]:
+    """Find the top-level JSON objects of a reply's turn, loosely those that are nearly JSON too, in one pass.
 
     What a failed attempt has passed over is not tried again, and an object inside braces that failed and are
     still open is not top-level: it may be a quotation in a JSON reply that is broken further out.
 
-    Args:
-        loose: Whether objects that are nearly JSON count too.
+    Returns:
+        The turn; the turn with a sign in the place of each object; of each object with the score the turn it is of
+        and the fields that were asked for, of too many objects none; and whether one after the last is broken.
     """
-
-    found = _Found()
+    bodies: _Bodies = []
     pieces: list[str] = []
+    broken, finish = False, None
     turn = most = depth = at = tries = 0
     for _ in range(MAX_OBJECTS):
         start = text.find("{", at)
         end = len(text) if start < 0 else start
-        found.end = next((mark.start() for mark in _TURN.finditer(text, at, end) if not mark["struck"]), None)
-        if found.end is None and (most or (found.broken and _names_score(text[:at], form))):
+        finish = next((mark.start() for mark in _TURN.finditer(text, at, end) if not mark["struck"]), None)
+        named = broken and any(name.rpartition(".")[2].lower() in text[:at].lower() for name in form["scores"])
+        if finish is None and (most or named):
             for head in _heads_pattern(form).finditer(text, at, end):
                 if not head["answerer"] and most in (0, _completeness(None, form)):
-                    found.end = head.start()
+                    finish = head.start()
                     break
                 turn += 1
-        if found.end is not None or start < 0:
-            pieces.append(text[at : found.end])
+        if finish is not None or start < 0:
             break
+        depth = max(0, depth - text.count("}", at, start))
         pieces.append(text[at:start])
-        depth = max(0, depth + _opened(text, at, start))
         try:
             parsed, at = _decode(text, start)
             if parsed is None and loose and tries < MAX_REPAIRS:
                 tries += 1
                 parsed, at = _decode_nearly(text, start) or (None, at)
         except RecursionError:
-            found.bodies.clear()
-            break
+            return text, "".join(pieces), [], broken
+        if parsed is None:
+            depth = max(0, depth + text.count("{", start, at) - text.count("}", start, at))
         if parsed is None or depth:
-            depth = depth if parsed is not None else max(0, depth + _opened(text, start, at))
-            found.broken = True
+            broken = True
             pieces.append(text[start:at])
             continue
         pieces.append(_OBJECT)
         fields = _asked_fields(parsed, form, loose)
         if any(name in fields for name in form["scores"]):
-            found.bodies.append((turn, fields))
-            complete = _completeness(fields, form)
-            if complete >= most:
-                most, found.broken = complete, False
+            bodies.append((turn, fields))
+            if _completeness(fields, form) >= most:
+                most, broken = _completeness(fields, form), False
     else:
-        if "{" in text[at:]:
-            found.bodies.clear()
-        pieces.append(text[at:])
-    found.text = "".join(pieces)
-    return found
-
-
-def _names_score(text: str, form: ReplyForm) -> bool:
-    """Whether a text has the name of a field for the grade."""
-    return any(name.rpartition(".")[2].lower() in text.lower() for name in form["scores"])
+        bodies = [] if "{" in text[at:] else bodies
+    pieces.append(text[at:finish])
+    return text[:finish].strip(), "".join(pieces), bodies, broken
 
 
 def _heads_pattern(form: ReplyForm) -> re.Pattern[str]:
@@ -434,19 +408,18 @@ def _as_json(bare: str | None, texts: Sequence[str]) -> str | None:
     return _BARE.get(word.lower()) or json.dumps(word)
 
 
-def _choose(found: _Found, form: ReplyForm, loose: bool) -> Reading | None:
+def _choose(bodies: _Bodies, form: ReplyForm, loose: bool) -> Reading | None:
     """Return the verdict of the last object that is as complete as any other.
 
     Where two turns have verdicts that differ, or a repair leaves two readings, there is none.
     """
-    if not found.bodies:
+    if not bodies:
         return None
-    most = max(_completeness(fields, form) for _, fields in found.bodies)
-    bodies = [(turn, fields) for turn, fields in found.bodies if _completeness(fields, form) == most]
-    last_turn, last = bodies[-1]
+    most = max(_completeness(fields, form) for _, fields in bodies)
+    complete = [(turn, fields) for turn, fields in bodies if _completeness(fields, form) == most]
+    turn, last = complete[-1]
     reading = read_object(last, form, loose=loose)
-    others = found.bodies if last_turn != found.bodies[0][0] else bodies if loose else ()
-    for _, fields in others:
+    for _, fields in bodies if turn != bodies[0][0] else complete if loose else ():
         other = read_object(fields, form, loose=loose)
         if reading is None or other is None or other.score != reading.score:
             raise Unreadable(_TWO_VERDICTS)
@@ -474,19 +447,15 @@ def _asked_fields(
             fields[name] = value
     if not loose or not wrappers or any(name in fields for name in form["scores"]):
         return fields
-    values = [_called(key, value) for key, value in body.items()]
+    values = list(body.values())
+    for name in ("arguments", "parameters"):  # of a call of a tool: JSON in a text
+        if isinstance(body.get(name), str) and body[name].startswith("{"):
+            values.append(_decode(body[name], 0)[0])
     inner: list[dict[str, Any]] = [one for one in values if isinstance(one, dict)]  # Any: as above
     if len(body) > 1:
         every = _completeness(None, form)
         inner = [one for one in inner if len(_asked_fields(one, form, False)) == every > 1]
     return _asked_fields(inner[0], form, loose, wrappers - 1) if len(inner) == 1 else fields
-
-
-def _called(name: str, value: Any) -> Any:  # Any: JSON from a model
-    """Return the arguments of a call of a tool, which are JSON in a text."""
-    if name in ("arguments", "parameters") and isinstance(value, str) and value.startswith("{"):
-        return _decode(value, 0)[0]
-    return value
 
 
 def _plain_name(name: str) -> str:

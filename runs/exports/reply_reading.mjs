@@ -82,6 +82,7 @@ function regex(pattern, flags = 'iu') {
 const escaped = (text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 const strip = (text, set = S) => text.replace(regex(`^[${set}]+`, 'u'), '').replace(regex(`[${set}]+$`, 'u'), '');
 const words = (text) => text.split(regex(`[${S}]+`, 'u')).filter(Boolean);
+const lower = (text) => text.toLowerCase();
 const folded = (text) => text.toUpperCase().toLowerCase();
 
 export class Unreadable extends Error {
@@ -133,20 +134,19 @@ export function readText(whole, form) {
 /** Read the first turn of a reply: an object where JSON was asked for or is all there is, else prose. */
 function readTurn(text, asked, loose) {
   let form = asked;
-  const found = findObjects(text, form, loose);
-  const turn = strip(text.slice(0, found.end));
+  const { turn, said, bodies, broken } = findObjects(text, form, loose);
   if (!form.json && /^(?:```[a-z]*[ \r\n]*)?\{[\s\S]*\}(?:[ \r\n]*```)?$/.test(turn)) {
     const name = (form.before.match(/[\p{L}\p{Nl}\p{No}][\p{L}\p{N}_]*/gu) ?? []).join('_');
     const named = name ? [name, name.toLowerCase()] : [];
     form = { ...form, scores: [...named, ...form.scores, ...(loose ? SCORE_WORDS : [])] };
-    return choose(findObjects(text, form, loose), form, loose);
+    return choose(findObjects(text, form, loose).bodies, form, loose);
   }
   if (form.json && /[{}]/.test(turn)) {
-    return found.broken ? null : choose(found, form, loose);
+    return broken ? null : choose(bodies, form, loose);
   }
-  const reading = readProse(strip(found.text), form, loose);
-  const atEnd = found.text.replace(/[` \r\n]+$/, '').endsWith(OBJECT) && !form.mark;
-  return reading && !atEnd ? reading : choose(found, form, loose) ?? reading;
+  const reading = readProse(strip(said), form, loose);
+  const atEnd = said.replace(/[` \r\n]+$/, '').endsWith(OBJECT) && !form.mark;
+  return reading && !atEnd ? reading : choose(bodies, form, loose) ?? reading;
 }
 
 /** 1 minus a number, to twelve places, so that 1 minus the result is the number again. */
@@ -190,56 +190,58 @@ const opened = (text) => count(text, '{') - count(text, '}');
 
 /** The top-level objects of a reply's turn, in one pass; loosely, those that are nearly JSON too. */
 function findObjects(text, form, loose) {
-  const found = { text: '', bodies: [], broken: false, end: undefined };
+  const bodies = [];
+  let [said, broken] = ['', false];
   let [turn, most, depth, at, tries] = [0, 0, 0, 0, 0];
-  for (let tried = 0; ; tried += 1) {
+  const until = (end, kept) => {
+    return { turn: strip(text.slice(0, end)), said: said + text.slice(at, end), bodies: kept, broken };
+  };
+  for (let tried = 0; tried < MAX_OBJECTS; tried += 1) {
     const start = text.indexOf('{', at);
-    if (tried === MAX_OBJECTS) {
-      found.text += text.slice(at);
-      return start < 0 ? found : { ...found, bodies: [] };
-    }
-    const end = start < 0 ? text.length : start;
-    const before = text.slice(0, end);
-    found.end = from(TURN, before, at).find((mark) => !mark.groups.struck)?.index;
-    if (found.end === undefined && (most || (found.broken && namesScore(text.slice(0, at), form)))) {
+    const before = start < 0 ? text : text.slice(0, start);
+    let end = from(TURN, before, at).find((mark) => !mark.groups.struck)?.index;
+    const named = broken && form.scores.some((name) => lower(text.slice(0, at)).includes(lower(name.split('.').at(-1))));
+    if (end === undefined && (most || named)) {
       for (const head of from(headsPattern(form), before, at)) {
         if (!head.groups.answerer && [0, completeness(null, form)].includes(most)) {
-          found.end = head.index;
+          end = head.index;
           break;
         }
         turn += 1;
       }
     }
-    if (found.end !== undefined || start < 0) {
-      found.text += text.slice(at, found.end);
-      return found;
+    if (end !== undefined || start < 0) {
+      return until(end, bodies);
     }
-    found.text += text.slice(at, start);
-    depth = Math.max(0, depth + opened(text.slice(at, start)));
+    depth = Math.max(0, depth - count(text.slice(at, start), '}'));
+    said += text.slice(at, start);
     let parsed = decode(text, start);
     if (parsed.tooDeep) {
-      return { ...found, bodies: [] };
+      return { turn: text, said, bodies: [], broken };
     }
     if (!parsed.value && loose && tries < MAX_REPAIRS) {
       tries += 1;
       parsed = decodeNearly(text, start) ?? parsed;
     }
     at = parsed.end;
+    if (!parsed.value) {
+      depth = Math.max(0, depth + opened(text.slice(start, at)));
+    }
     if (!parsed.value || depth) {
-      depth = parsed.value ? depth : Math.max(0, depth + opened(text.slice(start, at)));
-      found.broken = true;
-      found.text += text.slice(start, at);
+      broken = true;
+      said += text.slice(start, at);
       continue;
     }
-    found.text += OBJECT;
+    said += OBJECT;
     const fields = askedFields(parsed.value, form, loose);
     if (form.scores.some((name) => fields.has(name))) {
-      found.bodies.push([turn, fields]);
+      bodies.push([turn, fields]);
       if (completeness(fields, form) >= most) {
-        [most, found.broken] = [completeness(fields, form), false];
+        [most, broken] = [completeness(fields, form), false];
       }
     }
   }
+  return until(undefined, text.includes('{', at) ? [] : bodies);
 }
 
 /** All matches of a pattern from a place on, which may look at what stands before it. */
@@ -247,8 +249,6 @@ function from(pattern, text, at) {
   pattern.lastIndex = at;
   return [...text.matchAll(pattern)];
 }
-
-const namesScore = (text, form) => form.scores.some((name) => text.toLowerCase().includes(name.split('.').at(-1).toLowerCase()));
 
 /** The pattern of a line that opens another turn: a head of the prompt, or who speaks. */
 function headsPattern(form) {
@@ -420,7 +420,7 @@ function asJson(bare, text) {
 }
 
 /** The verdict of the last object that is as complete as any other. */
-function choose({ bodies }, form, loose) {
+function choose(bodies, form, loose) {
   if (!bodies.length) {
     return null;
   }
@@ -456,18 +456,15 @@ function askedFields(body, form, loose, wrappers = 3) {
   if (!loose || !wrappers || form.scores.some((name) => fields.has(name))) {
     return fields;
   }
-  let inner = [...body].map(([name, value]) => called(name, value)).filter((one) => one instanceof Map);
+  // the arguments of a call of a tool are JSON in a text
+  const texts = ['arguments', 'parameters'].map((name) => body.get(name)).filter((one) => typeof one === 'string');
+  const calls = texts.filter((one) => one.startsWith('{')).map((one) => decode(one, 0).value);
+  let inner = [...body.values(), ...calls].filter((one) => one instanceof Map);
   if (body.size > 1) {
     const every = completeness(null, form);
     inner = inner.filter((one) => every > 1 && askedFields(one, form, false).size === every);
   }
   return inner.length === 1 ? askedFields(inner[0], form, loose, wrappers - 1) : fields;
-}
-
-/** The arguments of a call of a tool, which are JSON in a text. */
-function called(name, value) {
-  const inside = ['arguments', 'parameters'].includes(name) && typeof value === 'string' && value.startsWith('{');
-  return inside ? decode(value, 0).value : value;
 }
 
 const plainName = (name) => name.replace(regex(`[${S}_*\\-]`, 'gu'), '').toLowerCase();
