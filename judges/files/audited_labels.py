@@ -18,7 +18,7 @@ from ..scale import OutputScale
 from .columns import as_text, words_of
 from .label_words import read_grade
 from .problems import Problems, shorten
-from .records import Cell, Record, read_records, unit_of
+from .records import Record, read_records, unit_of
 
 MARKS: tuple[str, ...] = get_args(Mark)
 _HINT = (
@@ -82,7 +82,7 @@ def _finding(record: Record, right: str, labels: OutputScale | None, problems: P
     label = None
     if mark in ("", "wrong label"):
         try:
-            label = _grade(cell, labels)
+            label = read_grade(cell, {} if labels is None else words_of(labels))
         except ValueError as error:
             problems.add(record.at, f"field {right!r}: {error}")
             return None
@@ -92,10 +92,6 @@ def _finding(record: Record, right: str, labels: OutputScale | None, problems: P
     if not mark and label is None:
         return None
     return Finding(mark=cast("Mark", mark or "wrong label"), right_label=label, at=record.at)
-
-
-def _grade(cell: Cell, labels: OutputScale | None) -> float | None:
-    return read_grade(cell, {} if labels is None else words_of(labels))
 
 
 def with_audited_labels(dataset: Dataset, path: Path | str, *, complete: bool = True) -> Dataset:
@@ -126,7 +122,12 @@ def with_audited_labels(dataset: Dataset, path: Path | str, *, complete: bool = 
             problems.add(entry.at, str(error))
             rows.append(row)
     problems.check(hint=_HINT)
-    notes = [*dataset.notes, *_notes(path, rows, len(entries) - len(absent))]
+    counts = reviews_of(rows)
+    note = (
+        f"{path.name}: {counts['wrong label']:,} labels corrected, {counts['real error']:,} confirmed, "
+        f"{counts['unclear']:,} unclear, of {len(entries) - len(absent):,} rows that were looked at again"
+    )
+    notes = [*dataset.notes, note]
     if absent and not complete:
         notes.append(f"{len(absent):,} rows of {path.name} are not among the rows")
     return replace(Dataset.of(rows, labels=dataset.labels, name=dataset.name, notes=notes), official=dataset.official)
@@ -160,12 +161,3 @@ def reviewed(row: Row, finding: Finding, labels: OutputScale) -> Row:
 def reviews_of(rows: tuple[Row, ...] | list[Row]) -> Mapping[str, int]:
     """Count rows by the mark that a person's second look gave them."""
     return Counter(row.review.mark for row in rows if row.review is not None)
-
-
-def _notes(path: Path, rows: list[Row], marked: int) -> list[str]:
-    counts = reviews_of(rows)
-    note = (
-        f"{path.name}: {counts['wrong label']:,} labels corrected, {counts['real error']:,} confirmed, "
-        f"{counts['unclear']:,} unclear, of {marked:,} rows that were looked at again"
-    )
-    return [note]

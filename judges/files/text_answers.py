@@ -122,9 +122,6 @@ def _groups(records: Sequence[Record], column: str | None) -> IntArray | None:
     if column is None:
         return None
     codes: dict[str, int] = {}
-    groups: list[int] = []
-    for i, record in enumerate(records):
-        # A row without a group stands alone, under a name that no group has.
-        key = as_text(record.fields.get(column)) or f"\0{i}"
-        groups.append(codes.setdefault(key, len(codes)))
-    return np.array(groups, np.int64)
+    # A row without a group stands alone, under a name that no group has.
+    keys = [as_text(record.fields.get(column)) or f"\0{i}" for i, record in enumerate(records)]
+    return np.array([codes.setdefault(key, len(codes)) for key in keys], np.int64)
