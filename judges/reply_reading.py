@@ -75,6 +75,9 @@ SCORE_WORDS = (
     *("评分", "评级", "得分", "分数", "評価", "評点", "スコア", "점수", "평점"),
 )
 _WIDE = str.maketrans("０１２３４５６７８９", "0123456789")
+_PICTURES = "\u2600-\u2604\u2607-\u27bf\ufe0f\U0001f300-\U0001faff"
+_PICTURE = re.compile(rf"^([^\n{_PICTURES}]*)[{_PICTURES}]+([^\n{_PICTURES}]*)$", re.MULTILINE)
+"""A line with one picture, as before a verdict; of several one may be ticked."""
 WORDS_FOR_ONE = frozenset({"yes", "true", "1", "positive"})
 WORDS_FOR_ZERO = frozenset({"no", "false", "0", "negative"})
 
@@ -206,6 +209,8 @@ def _read_turn(text: str, form: ReplyForm, *, loose: bool) -> Reading | None:
     An object among the words of a reply in prose may be a quotation, and counts where the words have no verdict.
     Braces where JSON was asked for are a broken object, and are not read as prose.
     """
+    if loose and text.startswith('"') and (inside := _decode(f'{{"":{text}}}', 0)[0]) and len(inside) == 1:
+        text = str(inside[""]).strip()  # all of the reply is JSON in a text
     turn, words, bodies, broken = _find_objects(text, form, loose)
     if not form["json"] and re.fullmatch(r"(?:```[a-z]*[ \r\n]*)?\{[\s\S]*\}(?:[ \r\n]*```)?", turn):
         name = "_".join(re.findall(r"[^\W\d_]\w*", form["before"]))  # `Verdict: ...` names the field `verdict`
@@ -371,6 +376,8 @@ def _decode_nearly(text: str, start: int) -> tuple[dict[str, Any], int] | None: 
             depth -= 1
             if last == ",":
                 pieces.pop()
+        elif sign == "," == last:
+            continue
         elif sign not in (",", ":"):
             value = _as_json(bare, [one for one in texts if one is not None])
             if value is None and not sign:
@@ -440,22 +447,25 @@ def _asked_fields(
     """Return the fields of an object that were asked for; loosely, whatever their letters, or within wrappers."""
     known = _with_doubles([(_plain_name(key), value) for key, value in body.items()]) if loose else body
     fields: dict[str, Any] = {}  # Any: as above
-    for name in (*form["scores"], *form["texts"], *form["confidences"]):
+    asked = (*form["scores"], *form["texts"], *form["confidences"])
+    for name in asked:
         spelled = _plain_name(name) if loose and name not in body else name
         value = body.get(name, known.get(spelled, _nested(body, name) if "." in name else None))
         if value is not None or spelled in known:
             fields[name] = value
     if not loose or not wrappers or any(name in fields for name in form["scores"]):
         return fields
-    values = list(body.values())
-    for name in ("arguments", "parameters"):  # of a call of a tool: JSON in a text
-        if isinstance(body.get(name), str) and body[name].startswith("{"):
-            values.append(_decode(body[name], 0)[0])
+    values = [_called(value) for key, value in body.items() if key not in asked]
     inner: list[dict[str, Any]] = [one for one in values if isinstance(one, dict)]  # Any: as above
     if len(body) > 1:
         every = _completeness(None, form)
         inner = [one for one in inner if len(_asked_fields(one, form, False)) == every > 1]
     return _asked_fields(inner[0], form, loose, wrappers - 1) if len(inner) == 1 else fields
+
+
+def _called(value: Any) -> Any:  # Any: JSON from a model
+    """Return an object that stands as JSON in a text, as the arguments of a call of a tool do."""
+    return _decode(value, 0)[0] if isinstance(value, str) and value.startswith("{") else value
 
 
 def _plain_name(name: str) -> str:
@@ -521,7 +531,7 @@ def _read_prose(text: str, form: ReplyForm, loose: bool) -> Reading | None:
         text = re.sub(
             r"<([^<>/\n]{1,20})>",
             lambda one: one[1] if _value_at(places["alone"], one[1]) else one[0],
-            text.translate(_WIDE),
+            _PICTURE.sub(r"\1 \2", text.translate(_WIDE)).rstrip("` \n"),
         )
     for head in list(_heads_pattern(form).finditer(text))[:8]:
         before = text[: head.start()].strip()
@@ -649,8 +659,8 @@ def _sloppy(mark: str) -> str:
     """Return the pattern of a mark in other brackets, or with the scale in brackets or another sign at its end."""
     name = _with_any_blanks(mark.strip("[](){}<>*:： "))
     if mark.endswith((":", "：")):
-        return rf"{name}(?:\s*[(\[][^()\[\]\n]{{0,40}}[)\]])?[ \t*_]{{0,9}}[:：=–—-]"
-    return rf"[\[(<{{*]{{1,4}}{name}[\])>}}*]{{1,4}}"
+        return rf"{name}(?:\s*[(\[][^()\[\]\n]{{0,40}}[)\]])?(?:[ \t*_]{{0,9}}[:：=–—-]|[】\]])"
+    return rf"[\[(<{{*【]{{1,4}}{name}[\])>}}*】]{{1,4}}[:：]?"
 
 
 def _with_any_blanks(mark: str) -> str:

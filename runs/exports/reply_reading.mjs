@@ -132,8 +132,10 @@ export function readText(whole, form) {
 }
 
 /** Read the first turn of a reply: an object where JSON was asked for or is all there is, else prose. */
-function readTurn(text, asked, loose) {
+function readTurn(whole, asked, loose) {
   let form = asked;
+  const inside = loose && whole.startsWith('"') ? decode(`{"":${whole}}`, 0).value : null;
+  const text = inside?.size === 1 ? strip(inside.get('')) : whole; // all of the reply is JSON in a text
   const { turn, said, bodies, broken } = findObjects(text, form, loose);
   if (!form.json && /^(?:```[a-z]*[ \r\n]*)?\{[\s\S]*\}(?:[ \r\n]*```)?$/.test(turn)) {
     const name = (form.before.match(/[\p{L}\p{Nl}\p{No}][\p{L}\p{N}_]*/gu) ?? []).join('_');
@@ -382,6 +384,8 @@ function decodeNearly(text, start) {
       if (before === ',') {
         pieces.pop();
       }
+    } else if (sign === ',' && before === ',') {
+      continue;
     } else if (sign !== ',' && sign !== ':') {
       value = sign ?? asJson(bare, rest.find((one) => one !== undefined));
       if (value === null) {
@@ -445,7 +449,8 @@ function completeness(fields, { texts, confidences }) {
 function askedFields(body, form, loose, wrappers = 3) {
   const known = loose ? withDoubles([...body].map(([name, value]) => [plainName(name), value])) : body;
   const fields = new Map();
-  for (const name of [...form.scores, ...form.texts, ...form.confidences]) {
+  const asked = [...form.scores, ...form.texts, ...form.confidences];
+  for (const name of asked) {
     const spelled = loose && !body.has(name) ? plainName(name) : name;
     const deep = name.includes('.') ? nested(body, name) : null;
     const value = body.has(name) ? body.get(name) : known.has(spelled) ? known.get(spelled) : deep;
@@ -456,16 +461,17 @@ function askedFields(body, form, loose, wrappers = 3) {
   if (!loose || !wrappers || form.scores.some((name) => fields.has(name))) {
     return fields;
   }
-  // the arguments of a call of a tool are JSON in a text
-  const texts = ['arguments', 'parameters'].map((name) => body.get(name)).filter((one) => typeof one === 'string');
-  const calls = texts.filter((one) => one.startsWith('{')).map((one) => decode(one, 0).value);
-  let inner = [...body.values(), ...calls].filter((one) => one instanceof Map);
+  const others = [...body].filter(([name]) => !asked.includes(name));
+  let inner = others.map(([, value]) => called(value)).filter((one) => one instanceof Map);
   if (body.size > 1) {
     const every = completeness(null, form);
     inner = inner.filter((one) => every > 1 && askedFields(one, form, false).size === every);
   }
   return inner.length === 1 ? askedFields(inner[0], form, loose, wrappers - 1) : fields;
 }
+
+/** An object that stands as JSON in a text, as the arguments of a call of a tool do. */
+const called = (value) => (typeof value === 'string' && value.startsWith('{') ? decode(value, 0).value : value);
 
 const plainName = (name) => name.replace(regex(`[${S}_*\\-]`, 'gu'), '').toLowerCase();
 
@@ -528,7 +534,7 @@ function readProse(reply, form, loose) {
   if (loose) {
     // `<4>` where the prompt has written `<1 to 5>`
     const bare = (whole, inner) => (valueAt(places.alone, inner) === null ? whole : inner);
-    text = withPlainDigits(text).replace(/<([^<>/\n]{1,20})>/gu, bare);
+    text = withPlainDigits(text).replace(PICTURE, '$1 $2').replace(/[` \n]+$/, '').replace(/<([^<>/\n]{1,20})>/gu, bare);
   }
   for (const head of from(headsPattern(form), text, 0).slice(0, 8)) {
     const before = strip(text.slice(0, head.index));
@@ -548,6 +554,8 @@ function readProse(reply, form, loose) {
 }
 
 const lastLine = (text) => text.slice(text.lastIndexOf('\n') + 1);
+const PICTURES = '\\u2600-\\u2604\\u2607-\\u27bf\\ufe0f\\u{1f300}-\\u{1faff}';
+const PICTURE = regex(`^([^\\n${PICTURES}]*)[${PICTURES}]+([^\\n${PICTURES}]*)$`, 'gmu');
 const withPlainDigits = (text) => text.replace(/[\uff10-\uff19]/g, (digit) => String.fromCharCode(digit.charCodeAt(0) - 0xfee0));
 
 /** The verdict at the first place that has a value. */
@@ -606,8 +614,8 @@ function withAnyBlanks(mark) {
 function sloppyMark(mark) {
   const name = withAnyBlanks(strip(mark, '\\[\\](){}<>*:\uff1a '));
   return /[:\uff1a]$/.test(mark)
-    ? `${name}(?:[${S}]*[(\\[][^()\\[\\]\\n]{0,40}[)\\]])?[ \\t*_]{0,9}[:\uff1a=\u2013\u2014\\-]`
-    : `[\\[(<{*]{1,4}${name}[\\])>}*]{1,4}`;
+    ? `${name}(?:[${S}]*[(\\[][^()\\[\\]\\n]{0,40}[)\\]])?(?:[ \\t*_]{0,9}[:\uff1a=\u2013\u2014\\-]|[\u3011\\]])`
+    : `[\\[(<{*\u3010]{1,4}${name}[\\])>}*\u3011]{1,4}[:\uff1a]?`;
 }
 
 const ARROW = '[\\-=]>|[\u2192\u21d2]';
