@@ -62,15 +62,11 @@ def compared(before: str, after: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
-    """The permit to open one holdout for one decision."""
+class AskedLook:
+    """Which holdout is to be opened, for which decision."""
 
     holdout: str
     """Content hash of the holdout rows."""
-    number: int
-    """Position among the looks on this holdout since the last accept, from 1."""
-    alpha: float
-    """Level of this look's test; it is spent whatever the outcome."""
     run_id: str
     purpose: str
     """Which command looks, such as `gate` or `recheck`."""
@@ -82,6 +78,29 @@ class Look:
     """Whose looks it counts among: a model's own where an accepted prompt is rechecked on it."""
     pair: tuple[str, str] | None = None
     """By which names its judges are known again on other rows, where their versions are of these rows alone."""
+
+    @property
+    def compared(self) -> tuple[str, str]:
+        """Which two it compares, under whatever rules."""
+        return self.pair or compared(self.before, self.after)
+
+    def asks_as(self, other: AskedLook) -> bool:
+        """Whether the same run asks for the same decision; a pair is only another name of it."""
+        return all(getattr(self, name) == getattr(other, name) for name in ASKED if name != "pair")
+
+
+ASKED = tuple(AskedLook.__dataclass_fields__)
+"""The names of its fields."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look(AskedLook):
+    """The permit to open one holdout for one decision."""
+
+    number: int
+    """Position among the looks on this holdout since the last accept, from 1."""
+    alpha: float
+    """Level of this look's test; it is spent whatever the outcome."""
     carried: int = 0
     """Looks at other holdouts with the same rows that are counted in `number`."""
     paired: int = 0
@@ -103,11 +122,6 @@ class Look:
         pair = None if before is None else (before, after)
         lists = {name: tuple(known.get(name, ())) for name in ("alike", "spent")}
         return cls(**{**known, **lists, "pair": pair})
-
-    @property
-    def compared(self) -> tuple[str, str]:
-        """Which two it compared, under whatever rules."""
-        return self.pair or compared(self.before, self.after)
 
     @property
     def cautions(self) -> tuple[str, ...]:

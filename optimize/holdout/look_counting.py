@@ -14,7 +14,9 @@ from dataclasses import dataclass
 
 from ...judges import InputError, WorkspaceError
 from .ledger import (
+    ASKED,
     SHARED,
+    AskedLook,
     History,
     Look,
     LookOutcome,
@@ -22,7 +24,6 @@ from .ledger import (
     Measured,
     SeenRows,
     alpha_of_look,
-    compared,
     version_of,
 )
 from .row_fingerprints import Overlap, RowFingerprints
@@ -30,24 +31,11 @@ from .sides import Sides
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LookRequest:
-    """A look that is wanted; its fields are those of `Look`."""
+class LookRequest(AskedLook):
+    """A look that is wanted."""
 
-    holdout: str
-    run_id: str
-    before: str
-    after: str
-    purpose: str
-    line: str
     known_as: tuple[str, ...] = ()
     """Other versions under which either was measured, such as those of its verdict file."""
-    pair: tuple[str, str] | None = None
-    """See `Look.pair`; None where the versions tell."""
-
-    @property
-    def compared(self) -> tuple[str, str]:
-        """Which two are compared, under whatever rules."""
-        return self.pair or compared(self.before, self.after)
 
 
 def requested_look(history: History, request: LookRequest) -> Look:
@@ -59,11 +47,9 @@ def requested_look(history: History, request: LookRequest) -> Look:
     anew only where the old prompt is one that this holdout accepted: what was tried before that was
     about another prompt.
     """
-    identity = (request.holdout, request.run_id, request.before, request.after, request.purpose, request.line)
     for record in history.records:
-        look = record.look
-        if (look.holdout, look.run_id, look.before, look.after, look.purpose, look.line) == identity:
-            return look
+        if record.look.asks_as(request):
+            return record.look
     opened = ""
     alike: list[str] = []
     memory = find_memory(history.memories, request.run_id)
@@ -82,15 +68,9 @@ def requested_look(history: History, request: LookRequest) -> Look:
     measured = _measured(history, request, {holdout for holdout, share in shares.items() if share > SHARED})
     number = own + carried + len(paired) + len(measured) + 1
     return Look(
-        holdout=request.holdout,
+        **{name: getattr(request, name) for name in ASKED},
         number=number,
         alpha=alpha_of_look(number),
-        run_id=request.run_id,
-        purpose=request.purpose,
-        before=request.before,
-        after=request.after,
-        line=request.line,
-        pair=request.pair,
         carried=carried,
         paired=len(paired),
         measured=len(measured),
@@ -113,7 +93,7 @@ def _earlier_looks(
         # A recheck on another model has a line of its own, which spends nothing of this one.
         if look.line != request.line:
             continue
-        if record.outcome == "accepted" and version_of(look.after) == version_of(request.before):
+        if _accepts_old(record, request):
             earlier = [one for one in earlier if not _forgotten(one.look, look.holdout, request)]
             if look.holdout in shares:
                 continue
@@ -137,12 +117,9 @@ def _forgotten(look: Look, accepted_on: str, request: LookRequest) -> bool:
     return accepted_on in (look.holdout, request.holdout) and not about_it
 
 
-def _starts_anew(record: LookRecord, request: LookRequest, holdouts: set[str]) -> bool:
-    """Whether the prompt in use was accepted by this look at one of the holdouts."""
-    look = record.look
-    if look.holdout not in holdouts or record.outcome != "accepted":
-        return False
-    return version_of(look.after) == version_of(request.before)
+def _accepts_old(record: LookRecord, request: LookRequest) -> bool:
+    """Whether the prompt in use was accepted by this look."""
+    return record.outcome == "accepted" and version_of(record.look.after) == version_of(request.before)
 
 
 def _measured(history: History, request: LookRequest, holdouts: set[str]) -> list[str]:
@@ -156,10 +133,11 @@ def _measured(history: History, request: LookRequest, holdouts: set[str]) -> lis
     since = 0
     counted = {request.before, request.after, *request.known_as}
     for number, record in enumerate(history.records, 1):
-        if _starts_anew(record, request, holdouts):
+        if record.look.holdout not in holdouts:
+            continue
+        if _accepts_old(record, request):
             since = number
-        if record.look.holdout in holdouts:
-            counted |= {version_of(record.look.before), version_of(record.look.after), *record.look.compared}
+        counted |= {version_of(record.look.before), version_of(record.look.after), *record.look.compared}
     mine = _sealed(history.memories, request.holdout)
     # A prompt may have been measured piece by piece; three rows to try an endpoint are no look.
     pieces: dict[tuple[str, bytes], Measured] = {}

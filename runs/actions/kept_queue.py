@@ -67,28 +67,6 @@ def open_kept_queue(workspace: Workspace, run_id: str, pages: RowPages) -> Opene
     return OpenedQueue(config=config, rows=_Rows(pages), keys=_Keys(pages))
 
 
-class _Order(Sequence[str]):
-    """The ids of a queue's rows, of which only as many are read as are looked through."""
-
-    def __init__(self, pages: RowPages) -> None:
-        self._pages = pages
-
-    def __len__(self) -> int:
-        return self._pages.count()
-
-    def __iter__(self) -> Iterator[str]:
-        return self._pages.ids()
-
-    @overload
-    def __getitem__(self, key: int) -> str: ...
-
-    @overload
-    def __getitem__(self, key: slice) -> Sequence[str]: ...
-
-    def __getitem__(self, key: int | slice) -> str | Sequence[str]:
-        return tuple(self)[key]
-
-
 class _ByRow:
     """What is kept of each row of a queue."""
 
@@ -106,6 +84,19 @@ class _ByRow:
         if body is None:
             raise KeyError(row_id)
         return body
+
+
+class _Order(_ByRow, Sequence[str]):
+    """The ids of a queue's rows, of which only as many are read as are looked through."""
+
+    @overload
+    def __getitem__(self, key: int) -> str: ...
+
+    @overload
+    def __getitem__(self, key: slice) -> Sequence[str]: ...
+
+    def __getitem__(self, key: int | slice) -> str | Sequence[str]:
+        return tuple(self)[key]
 
 
 class _Rows(_ByRow, Mapping[str, Row]):

@@ -210,17 +210,13 @@ def pin_config(workspace: Workspace, config: RunConfig) -> tuple[RunConfig, Data
     """Read the rows, and write into the configuration what a run keeps of its start: the rows' hash, the kept rule."""
     dataset = config.dataset()
     require_what_is_read(config, dataset)
-    exchange = None if config.exchange is None else str(Path(config.exchange).resolve())
-    holdout = None if config.holdout is None else str(Path(config.holdout).resolve())
-    audited = None if config.audited is None else str(Path(config.audited).resolve())
+    named = {name: getattr(config, name) for name in ("data", "exchange", "holdout", "audited")}
+    files = {name: str(Path(path).resolve()) for name, path in named.items() if path is not None}
     slices = saved_slices(workspace)
     config = replace(
         config,
-        data=str(Path(config.data).resolve()),
+        **files,
         data_hash=dataset.content_hash,
-        exchange=exchange,
-        holdout=holdout,
-        audited=audited,
         saved_slices=slices or None,
         slice=named_slice(config.slice, slices),
     )

@@ -146,7 +146,7 @@ def _flips(workspace: Workspace, run_id: str) -> tuple[dict[str, Any], list[RowI
     both = validation(workspace, read_run(workspace, run_id))
     flips = flips_of(both)
     head = _counts(flips) | {
-        "labels": _scale(both.before.dataset.labels),
+        "labels": _body(both.before.dataset.labels),
         "before": [one.to_json() for one in bins_of_verdicts(both.before)],
         "after": [one.to_json() for one in bins_of_verdicts(both.after)] if both.after else [],
     }
@@ -157,7 +157,7 @@ def _wrong(workspace: Workspace, run_id: str) -> tuple[dict[str, Any], list[RowI
     kept = bench_rows(shown_rows(workspace, read_run(workspace, run_id)))
     head = {
         "note": kept.note,
-        "labels": _scale(kept.labels),
+        "labels": _body(kept.labels),
         "listed": len(kept.wrong),
         "wrong_in_all": kept.wrong_in_all,
         "errors": sorted({row.error for row in kept.wrong}),
@@ -228,18 +228,10 @@ def _flip_items(flips: Flips) -> list[RowItem]:
             direction=flip.direction,
             error=flip.error,
             inside=flip.in_slice,
-            body=_body(flip) | {side: _verdict(getattr(flip, side)) for side in ("before", "after")},
+            body=_body(flip) | {side: _body(replace(getattr(flip, side), before=None)) for side in ("before", "after")},
         )
         for flip in flips.rows
     ]
-
-
-def _verdict(verdict: Verdict) -> dict[str, Any]:  # Any: JSON
-    return _body(replace(verdict, before=None))
-
-
-def _scale(scale: OutputScale) -> dict[str, Any]:  # Any: JSON
-    return _body(scale)
 
 
 def _body(value: Any) -> dict[str, Any]:  # Any: a dataclass

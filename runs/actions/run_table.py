@@ -132,6 +132,7 @@ def _describe(run: RunSummary, gated: RunSummary) -> RunLine:
     decision = gated.answer.decision if gated.answer is not None else run.decision
     review = run.reviews[-1] if run.reviews else None
     evidence = decision.evidence if decision is not None else None
+    data, judge, model = _subject(run)
     target, value = "", None
     if started is not None:
         target = started.objective.target
@@ -143,9 +144,9 @@ def _describe(run: RunSummary, gated: RunSummary) -> RunLine:
     return RunLine(
         info=info,
         about=_about(run),
-        data=_data(run),
-        judge=_judge(run),
-        model=_model(run),
+        data=data,
+        judge=judge,
+        model=model,
         target=target,
         value=value,
         change=evidence.target if evidence is not None else None,
@@ -166,33 +167,20 @@ def _about(run: RunSummary) -> str:
     return str(config.get("question", "")) if isinstance(config.get("question"), str) else ""
 
 
-def _data(run: RunSummary) -> str:
+def _subject(run: RunSummary) -> tuple[str, str, str]:
+    """Return the name of the data file, the judge and the model, as far as they are known."""
+    config, measured = run.record.config, run.last(JudgeMeasured)
     if run.started is not None:
-        return run.started.data
+        return run.started.data, run.started.judge, run.started.model
     if run.answer is not None:
-        return run.answer.data
-    measured = run.last(JudgeMeasured)
-    if measured is not None:
-        return measured.data
-    stored = run.record.config.get("data")
-    return Path(stored).name if isinstance(stored, str) else ""
-
-
-def _judge(run: RunSummary) -> str:
-    if run.started is not None:
-        return run.started.judge
-    if run.answer is not None:
-        return f"{run.answer.before} → {run.answer.after}"
+        answer = run.answer
+        return answer.data, f"{answer.before} → {answer.after}", answer.model or ""
+    name, version = (str(config.get(key, "")) for key in ("judge", "version"))
+    judge = f"{name}@{version}" if name and version and "@" not in name else name
     if run.record.kind == "optimize":
-        return f"{run.before.name}@{run.before.version}"
-    name, version = (str(run.record.config.get(key, "")) for key in ("judge", "version"))
-    return f"{name}@{version}" if name and version and "@" not in name else name
-
-
-def _model(run: RunSummary) -> str:
-    if run.started is not None:
-        return run.started.model
-    if run.answer is not None:
-        return run.answer.model or ""
-    measured = run.last(JudgeMeasured)
-    return measured.model if measured is not None else str(run.record.config.get("model", "") or "")
+        judge = f"{run.before.name}@{run.before.version}"
+    if measured is not None:
+        return measured.data, judge, measured.model
+    stored = config.get("data")
+    data = Path(stored).name if isinstance(stored, str) else ""
+    return data, judge, str(config.get("model", "") or "")

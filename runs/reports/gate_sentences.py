@@ -130,8 +130,8 @@ def describe_equal_gain(equal: Json | None, target: Json | None) -> list[str]:
     change, metric, where = equal["change"], target["metric"], f"at the same {equal['held']}"
     if change is None:
         return [f"the gain in {metric} {where}: n/a, {equal['reason']}"]
-    spread = "no interval" if change["low"] is None else f"95 % {interval(change, change=True)}"
-    gain = f"{where} ({number(equal['at'])}) {metric} gains {signed(change['difference'])} ({spread})"
+    gains = f"{metric} gains {signed(change['difference'])} ({spread_of(change)})"
+    gain = f"{where} ({number(equal['at'])}) {gains}"
     there = f"thresholds, which give {number(change['before'])} there"
     if round(change["difference"], 3) < 0:
         return [f"{gain}: the new prompt is below the curve of the old one's {there}"]
@@ -222,12 +222,15 @@ def describe_final(closing: Remeasured | None) -> list[str]:
     return lines
 
 
+def spread_of(change: Json) -> str:
+    """Return the interval of a change, as a sentence has it in brackets."""
+    return "no interval" if change["low"] is None else f"95 % {interval(change, change=True)}"
+
+
 def _describe_change(change: Json) -> str:
-    spread = "no interval"
-    if change["low"] is not None:
-        spread = f"95 % {interval(change, change=True)}"
     values = f"{number(change['before'])} -> {number(change['after'])}"
-    return f"on the final rows {change['metric']} {values}, {signed(change['difference'])} paired ({spread})"
+    gain = f"{signed(change['difference'])} paired ({spread_of(change)})"
+    return f"on the final rows {change['metric']} {values}, {gain}"
 
 
 def _describe_tested(change: Json) -> str:

@@ -40,6 +40,7 @@ from .gate_sentences import (
     describe_threshold,
     describe_unanswered,
     gate_changes,
+    spread_of,
 )
 from .numbers import NONE, count, interval, number, p_value, percent, signed, step_result
 from .objective_report import say_objective
@@ -363,11 +364,9 @@ def say_verdict(decision: DecisionRecord, *, simulated: bool) -> None:
     changes = [("target", evidence.target)]
     changes += [("guard", guard.change) for guard in evidence.guards if guard.change]
     for role, change in changes:
-        spread = "no interval"
-        if change["low"] is not None:
-            spread = f"95 % {interval(change, change=True)}"
         values = f"{number(change['before'])} -> {number(change['after'])}"
-        say(f"  {role:<6}  {change['metric']} {values}: {signed(change['difference'])} ({spread})")
+        gain = f"{signed(change['difference'])} ({spread_of(change)})"
+        say(f"  {role:<6}  {change['metric']} {values}: {gain}")
     for line in describe_equal_gain(evidence.equal_gain, evidence.target):
         say(f"          {line}")
     say(f"  on {count(evidence.target['n'])} sealed rows that nobody tuned on")

@@ -104,9 +104,7 @@ class RowPages:
 
     def has(self, row_id: str) -> bool:
         """Whether a row is among them."""
-        with self.open() as connection:
-            found = connection.execute("SELECT 1 FROM item WHERE row_id = ? LIMIT 1", (json.dumps(row_id),))
-            return found.fetchone() is not None
+        return self.read(row_id) is not None
 
     def read(self, row_id: str) -> Json | None:
         """Return one row; None where it is not among them."""
