@@ -537,23 +537,22 @@ def _read_prose(text: str, form: ReplyForm, loose: bool) -> Reading | None:
         before = text[: head.start()].strip()
         in_place = (
             form["mark"] in ("between", "start")
-            or _last(_line_pattern(form), before)
+            or _last(places["name"], before)
             or _value_at(places["alone"], before.rpartition("\n")[2])
         )
-        reading = _prose_verdict(before, form, loose) if before and in_place else None
+        reading = _prose_verdict(before, form, places, loose) if before and in_place else None
         if reading:
             rest = text[head.end() :].strip()
-            again = _prose_verdict(rest, form, loose) if head["answerer"] else None
+            again = _prose_verdict(rest, form, places, loose) if head["answerer"] else None
             if again and again.score != reading.score:
                 raise Unreadable(_TWO_VERDICTS)
             return reading
-    return _prose_verdict(text, form, loose)
+    return _prose_verdict(text, form, places, loose)
 
 
-def _prose_verdict(text: str, form: ReplyForm, loose: bool) -> Reading | None:
+def _prose_verdict(text: str, form: ReplyForm, places: Mapping[str, str], loose: bool) -> Reading | None:
     """Return the verdict at the first place that has a value."""
-    places = _places(form)
-    for parser, place, piece in _pieces(text, form, loose):
+    for parser, place, piece in _pieces(text, form, places, loose):
         if written := _value_at(places[place], piece):
             score = _grade(form, written)
             stated = _last(_CONFIDENCE, text) if parser != "mark" else None
@@ -564,7 +563,7 @@ def _prose_verdict(text: str, form: ReplyForm, loose: bool) -> Reading | None:
 
 
 def _places(form: ReplyForm) -> dict[str, str]:
-    """Return the patterns of the places where a value may stand, by name; some are for labels only."""
+    """Return the patterns of a verdict's name and of the places of a value; some are for labels only."""
     value = _value_pattern(form)
     first = rf"[{_MARK}]{{0,40}}{value}"
     named = rf"{_KEY}[{_MARK}]{{0,40}}{_NAMED}{value}{_UNIT}"
@@ -577,6 +576,7 @@ def _places(form: ReplyForm) -> dict[str, str]:
     again = rf"(?<!\w){value}" + ("" if form["labels"] else "|[0-9]")
     why = rf"(?={_MARKS}(?:[.,;:–—(\[-]|$)|[ \t]{{0,9}}[(\[])"  # "4 (Mostly)"
     return {
+        "name": _line_pattern(form),
         "first": first,
         "alone": first + _UNIT + end,
         "before its mark": first + after,
@@ -595,7 +595,7 @@ def _value_at(place: str, text: str) -> str | None:
     return match[1] if match else None
 
 
-def _pieces(text: str, form: ReplyForm, loose: bool) -> Iterator[tuple[str, str, str]]:
+def _pieces(text: str, form: ReplyForm, places: Mapping[str, str], loose: bool) -> Iterator[tuple[str, str, str]]:
     """Yield where a verdict is looked for, one after another: how that is called, the place, and the piece of text.
 
     Where the prompt's mark or the name of a verdict stands, nothing else counts. A model that was asked to start with
@@ -611,7 +611,7 @@ def _pieces(text: str, form: ReplyForm, loose: bool) -> Iterator[tuple[str, str,
             within = re.split(end, marked, maxsplit=1, flags=re.IGNORECASE)[0]
             yield "mark", "only" if loose else "after an arrow", within.strip()
         return
-    if name := _last(_line_pattern(form), text):
+    if name := _last(places["name"], text):
         yield "last", *_rest_of_line(text, name.end())
         return
     lines = text.strip().splitlines()
@@ -630,7 +630,7 @@ def _pieces(text: str, form: ReplyForm, loose: bool) -> Iterator[tuple[str, str,
         return
     yield "whole", "alone", text
     line = text.rpartition("\n")[2]
-    ending = re.match(_places(form)["all of a line"], line, re.IGNORECASE)
+    ending = re.match(places["all of a line"], line, re.IGNORECASE)
     # A number without a name or a unit may count anything, and so may one that ends a sentence.
     named = form["labels"] or re.search(r"[^\W\d_]|[/／★]", line)
     if ending and named and len(line[: ending.start(1)].split()) <= 3:

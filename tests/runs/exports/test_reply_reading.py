@@ -207,6 +207,7 @@ MARKS = {
         "Nothing in it that could fail or pass - FAIL.": 0.0,
         "PASS-rated at first => **FAIL**": 0.0,
         "**PASS**\n\nNothing in it is wrong.": 1.0,
+        "It is as it should be. PASS points": 1.0,
         "PASS\nNothing in it is wrong.": None,
         "PASS it is\n\nNothing in it is wrong.": None,
     },
