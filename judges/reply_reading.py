@@ -209,8 +209,9 @@ def _read_turn(text: str, form: ReplyForm, *, loose: bool) -> Reading | None:
     An object among the words of a reply in prose may be a quotation, and counts where the words have no verdict.
     Braces where JSON was asked for are a broken object, and are not read as prose.
     """
-    if loose and text.startswith('"') and (inside := _decode(f'{{"":{text}}}', 0)[0]) and len(inside) == 1:
-        text = str(inside[""]).strip()  # all of the reply is JSON in a text
+    inside = _decode_text(f'{{"":{text}}}') if loose and text.startswith('"') else None
+    if inside and len(inside) == 1 and isinstance(inside[""], str):
+        text = inside[""].strip()  # all of the reply is JSON in a text
     turn, words, bodies, broken = _find_objects(text, form, loose)
     if not form["json"] and re.fullmatch(r"(?:```[a-z]*[ \r\n]*)?\{[\s\S]*\}(?:[ \r\n]*```)?", turn):
         name = "_".join(re.findall(r"[^\W\d_]\w*", form["before"]))  # `Verdict: ...` names the field `verdict`
@@ -346,6 +347,14 @@ def _decode(text: str, start: int) -> tuple[dict[str, Any] | None, int]:  # Any:
     return None if refused else parsed, start + length
 
 
+def _decode_text(text: str) -> dict[str, Any] | None:  # Any: JSON from a model
+    """Return the JSON object that a text opens with; None where there is none, or it is too deep to be read."""
+    try:
+        return _decode(text, 0)[0]
+    except RecursionError:
+        return None
+
+
 _ENDS_TEXT = r"(?=[ \t\r\n]{0,40}(?:[,:：，=}\]]|//|/\*|#|\Z)|[ \t\r]{0,40}\n[ \t\r\n]{0,40}[\"'“])"
 _QUOTED = "|".join(
     rf"{opening}((?:\\[\s\S]|[^\\{closing}]|[{closing}](?!{_ENDS_TEXT}))*)[{closing}]{_ENDS_TEXT}"
@@ -391,10 +400,7 @@ def _decode_nearly(text: str, start: int) -> tuple[dict[str, Any], int] | None: 
         pieces.append(str(sign))
         if not 0 < depth < 50:
             break
-    try:
-        parsed, _ = _decode("".join(pieces), 0)
-    except RecursionError:
-        return None
+    parsed = _decode_text("".join(pieces))
     return None if parsed is None or depth else (parsed, at)
 
 
@@ -465,7 +471,7 @@ def _asked_fields(
 
 def _called(value: Any) -> Any:  # Any: JSON from a model
     """Return an object that stands as JSON in a text, as the arguments of a call of a tool do."""
-    return _decode(value, 0)[0] if isinstance(value, str) and value.startswith("{") else value
+    return _decode_text(value) if isinstance(value, str) and value.startswith("{") else value
 
 
 def _plain_name(name: str) -> str:

@@ -135,7 +135,8 @@ export function readText(whole, form) {
 function readTurn(whole, asked, loose) {
   let form = asked;
   const inside = loose && whole.startsWith('"') ? decode(`{"":${whole}}`, 0).value : null;
-  const text = inside?.size === 1 ? strip(inside.get('')) : whole; // all of the reply is JSON in a text
+  const only = inside?.size === 1 ? inside.get('') : null;
+  const text = typeof only === 'string' ? strip(only) : whole; // all of the reply is JSON in a text
   const { turn, said, bodies, broken } = findObjects(text, form, loose);
   if (!form.json && /^(?:```[a-z]*[ \r\n]*)?\{[\s\S]*\}(?:[ \r\n]*```)?$/.test(turn)) {
     const name = (form.before.match(/[\p{L}\p{Nl}\p{No}][\p{L}\p{N}_]*/gu) ?? []).join('_');

@@ -250,6 +250,18 @@ def test_a_reply_ends_with_its_turn_and_is_mended_where_one_reading_is_left(tmp_
         assert [(text, score) for (text, _), score in zip(wanted, scores, strict=True)] == wanted
 
 
+def test_a_text_that_is_no_text_of_json_after_all_has_no_verdict(tmp_path: Path) -> None:
+    """One that goes on after its end, with the same name or with lists a thousand deep, also in a field of a call."""
+    deep = "[" * 20_000
+    texts = ('"a","":"b"', f'"a","b":{deep}', json.dumps({"arguments": f'{{"a":{deep}'}))
+    cases = [(judge, FormOfReply(name=text[:9], content=text)) for text in texts for judge in (JUDGES[0], JUDGES[4])]
+    modules: dict[str, dict] = {}
+    nothing = [None] * len(cases)
+    assert [ours(*case) for case in cases] == nothing
+    assert [exported(*case, modules) for case in cases] == nothing
+    assert in_javascript(cases, tmp_path) == nothing
+
+
 ENDINGS = ("{}", " {} ", "FinishReason.{}", "finish_reason_{}", "STOP_REASON_{}", "x:{}", "{}_", "{}?")
 
 
