@@ -42,8 +42,6 @@ class CodePrompt:
     name: str
     line: int
     messages: tuple[TemplateMessage, ...]
-    is_chat: bool = False
-    """Whether they stand in a list of messages."""
 
 
 def prompts_of(
@@ -65,7 +63,7 @@ def prompts_of(
     """
     chats = [chat for chat in chats if any(string.has_fields for string in chat)]
     in_chats = [string for chat in chats for string in chat]
-    prompts = [_prompt(chat, is_chat=True) for chat in chats]
+    prompts = [_prompt(chat) for chat in chats]
     for string in _with_fields(strings):
         if not any(string.parts == other.parts or _is_part(string, other) for other in in_chats):
             system = system_of(string) or _called_system(strings, string, in_chats)
@@ -110,10 +108,10 @@ def _is_part(string: CodeString, other: CodeString) -> bool:
     return len(texts[0]) < len(texts[1]) and texts[0] in texts[1]
 
 
-def _prompt(strings: Sequence[CodeString], *, is_chat: bool = False) -> CodePrompt:
+def _prompt(strings: Sequence[CodeString]) -> CodePrompt:
     messages: list[TemplateMessage] = []
     for at, string in enumerate(strings):
         role = ROLES.get(string.role) or ("user" if at == len(strings) - 1 else "system")
         messages.append(TemplateMessage(role=role, parts=string.parts))
     last = strings[-1]
-    return CodePrompt(name=last.name, line=last.line, messages=tuple(messages), is_chat=is_chat)
+    return CodePrompt(name=last.name, line=last.line, messages=tuple(messages))

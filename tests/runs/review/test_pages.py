@@ -332,8 +332,8 @@ def test_the_steps_of_a_run_that_has_ended_begin_with_the_first(own: Made) -> No
     with visit(own.root) as page:
         assert "<b>Step 1</b>" in at(page, "/runs/{run}/evidence", told)
         with Workspace(own.root) as place:
-            set_state(place.database, told.run_id, "running")
-        assert "<b>Step 13</b>" in at(page, "/runs/{run}/evidence", told)
+            set_state(place.database, told.run_id, "running")  # and it is, as long as this process holds the workspace
+            assert "<b>Step 13</b>" in at(page, "/runs/{run}/evidence", told)
 
 
 def test_the_proposals_beside_the_best_are_told_too(own: Made) -> None:
