@@ -69,7 +69,7 @@ def explain(error: BaseException) -> Failure:
     if isinstance(error, JudgewrightError):
         code = 2 if isinstance(error, InputError) else 3
         awaits = error.awaits if isinstance(error, Waiting) else None
-        return Failure(kind=kind, message=str(error), hint=error.hint, exit=code, awaits=awaits)
+        return Failure(kind=kind, message=str(error), hint=error.hint or files_hint(error), exit=code, awaits=awaits)
     if isinstance(error, OSError):
         return Failure(kind=kind, message=str(error), hint=files_hint(error), exit=3)
     return Failure(kind=kind, message=f"{kind}: {error}", hint=DEFECT, exit=3)

@@ -37,7 +37,8 @@ def commands(group: click.Command, path: tuple[str, ...] = ()) -> dict[str, clic
     for name in group.list_commands(context):
         inner = group.get_command(context, name)
         assert inner is not None
-        found |= commands(inner, (*path, name))
+        if not inner.hidden:  # a word that was retired says what replaced it, whatever follows
+            found |= commands(inner, (*path, name))
     return found
 
 

@@ -346,8 +346,8 @@ class Rounds(Scripted):
 
 
 def test_the_concurrency_doubles_up_to_its_ceiling():
-    """Twenty, forty, sixty-four where nobody named a number, and never more."""
-    model = Rounds(20, 40, 64)
+    """Four, eight and so on to sixty-four where nobody named a number, and never more."""
+    model = Rounds(4, 8, 16, 32, 64)
     with Client(model) as client:
         client.ask(rows(400))
     assert (model.most, model.expected) == (64, [])
