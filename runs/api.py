@@ -120,7 +120,7 @@ def bench(
         by: A column for whose values the judge is measured too.
         budget: Dollars such as `5.00`, or tokens such as `200000tokens`.
         seal: Whether to set a holdout aside first, as `optimize` would, which no later call reads.
-        sealed: Whether to read rows that were set aside too: a look, which the next gate on them counts.
+        sealed: Whether to read rows that were set aside too, which is a look.
         workspace: The folder of the workspace; the nearest one above unless given.
     """
     from .actions.bench import bench_function, rows_for_function, run_bench
@@ -198,7 +198,7 @@ def score(
     Args:
         verdicts: What `load_verdicts` returns or takes.
         by: A column for whose values the judge is measured too.
-        sealed: Whether to read rows that were set aside too: a look, which the next gate on them counts.
+        sealed: Whether to read rows that were set aside too, which is a look.
         workspace: The folder of the workspace, whose ledger counts looks at sealed rows.
     """
     from .actions.score import ScoreOptions, measure_one
@@ -233,7 +233,7 @@ def find_slices(
         max_depth: Conditions in a slice at most.
         min_support: Rows in a slice at least; 30 or 0.5 % unless given.
         seed: Of the two folds.
-        sealed: Whether to read a file's rows that were set aside too: a look, which the next gate on them counts.
+        sealed: Whether to read a file's rows that were set aside too, which is a look.
         workspace: The folder of the workspace; rows sealed to one of its runs are not searched.
     """
     from .actions.find_slices import Search, open_rows, read_judged, search
@@ -248,7 +248,7 @@ def find_slices(
     )
     if isinstance(judged, Bench):
         if sealed:
-            raise InputError("sealed is for verdicts: of what bench returned, the rows it read are searched")
+            raise InputError("sealed is for verdicts; of a bench the rows it read are searched")
         table, title = judged.open_rows, judged.title
     else:
         with _open(workspace) as opened:

@@ -119,7 +119,8 @@ def _forgotten(look: Look, accepted_on: str, request: LookRequest) -> bool:
 
 def _accepts_old(record: LookRecord, request: LookRequest) -> bool:
     """Whether the prompt in use was accepted by this look."""
-    return record.outcome == "accepted" and version_of(record.look.after) == version_of(request.before)
+    after = version_of(record.look.after)
+    return record.outcome == "accepted" and after == version_of(request.before)
 
 
 def _measured(history: History, request: LookRequest, holdouts: set[str]) -> list[str]:
@@ -137,7 +138,8 @@ def _measured(history: History, request: LookRequest, holdouts: set[str]) -> lis
             continue
         if _accepts_old(record, request):
             since = number
-        counted |= {version_of(record.look.before), version_of(record.look.after), *record.look.compared}
+        look = record.look
+        counted |= {version_of(look.before), version_of(look.after), *look.compared}
     mine = _sealed(history.memories, request.holdout)
     # A prompt may have been measured piece by piece; three rows to try an endpoint are no look.
     pieces: dict[tuple[str, bytes], Measured] = {}

@@ -144,7 +144,8 @@ def run_routing(
     if by is not None:
         require_column(dataset, by)
 
-    retriever, dataset = _open_retriever(catalog, embedder), read_open(workspace, dataset, way="").dataset
+    retriever = _open_retriever(catalog, embedder)
+    dataset = read_open(workspace, dataset, way="").dataset
 
     def count(done: int, total: int) -> None:
         watch("questions", Progress(done=done, total=total, failed=0, recorded=0, cost=None, tokens=0))

@@ -228,7 +228,11 @@ def _flip_items(flips: Flips) -> list[RowItem]:
             direction=flip.direction,
             error=flip.error,
             inside=flip.in_slice,
-            body=_body(flip) | {side: _body(replace(getattr(flip, side), before=None)) for side in ("before", "after")},
+            body=_body(flip)
+            | {
+                "before": _body(replace(flip.before, before=None)),
+                "after": _body(replace(flip.after, before=None)),
+            },
         )
         for flip in flips.rows
     ]
@@ -273,7 +277,9 @@ def _files_of(run: RunRecord) -> list[Path]:
 
 _LEDGER = "SELECT count(*) FROM ledger"
 _EVENTS = "SELECT count(*) FROM event WHERE run_id = ? AND kind <> 'decided'"
-_SEALED_FIRST = f"""SELECT count(*) FROM ledger WHERE entry_json LIKE '%"{SEAL_FIRST} (%'"""  # noqa: S608 - our own words
+_SEALED_FIRST = f"""
+SELECT count(*) FROM ledger WHERE entry_json LIKE '%"{SEAL_FIRST} (%'
+"""  # noqa: S608 - our own words
 _SEALINGS = """SELECT count(*) FROM ledger WHERE entry_json LIKE '%"entry": "rows"%'"""
 
 

@@ -132,7 +132,13 @@ def seal_first(workspace: Workspace, dataset: Dataset, data: Path | None = None)
     remember_split(ledger, f"{SEAL_FIRST} ({parts.holdout.content_hash[:12]})", parts)
 
 
-def read_open(workspace: Workspace, dataset: Dataset, *, sealed: bool = False, way: str = SEALED_WAY) -> ReadRows:
+def read_open(
+    workspace: Workspace,
+    dataset: Dataset,
+    *,
+    sealed: bool = False,
+    way: str = SEALED_WAY,
+) -> ReadRows:
     """Return what may be read of a dataset: all but the rows that were sealed first.
 
     Args:
@@ -158,7 +164,8 @@ def read_open(workspace: Workspace, dataset: Dataset, *, sealed: bool = False, w
         return ReadRows(dataset=dataset, left_out=np.zeros(rows, np.bool_), sealed=True, notes=(note,))
     if count == rows:
         raise InputError(
-            f"every row of {dataset.name} is sealed by {SEAL_FIRST}", hint=way and f"{way} reads them: a look"
+            f"every row of {dataset.name} is sealed by {SEAL_FIRST}",
+            hint=way and f"{way} reads them: a look",
         )
     kept = tuple(row for row, out in zip(dataset.rows, mask, strict=True) if not out)
     note = f"{rows - count:,} of {rows:,} rows are read, {count:,} sealed by {SEAL_FIRST}"
