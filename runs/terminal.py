@@ -222,7 +222,7 @@ def _summary(progress: Progress) -> str:
     answered = (progress.done - progress.failed) / progress.done if progress.done else 1.0
     failed = f", {progress.failed} failed (coverage {answered:.1%})" if progress.failed else ""
     cost = "" if progress.cost is None else f", ${progress.cost:.4f}"
-    speed = "" if progress.speed is None else f", {progress.speed:.3g} tokens/s"
+    speed = "" if progress.speed is None else f", {progress.speed:,.{0 if progress.speed >= 10 else 1}f} tokens/s"
     return f"{progress.recorded} cached{failed}{cost}{speed}"
 
 

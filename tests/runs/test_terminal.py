@@ -205,6 +205,6 @@ def test_long_work_says_whom_it_asks_and_how_fast_that_writes(
     show("rows", progress)
     show("rows", progress)
     assert capsys.readouterr().err.splitlines() == [
-        "  rows: 1/6 (asking m at http://h/v1; 0 cached, 7.14 tokens/s)",
-        "  rows: 1/6 (0 cached, 7.14 tokens/s)",
+        "  rows: 1/6 (asking m at http://h/v1; 0 cached, 7.1 tokens/s)",
+        "  rows: 1/6 (0 cached, 7.1 tokens/s)",
     ]
