@@ -12,7 +12,14 @@ from ...optimize.options import option_fields, spelling
 from ...slices.search_result import CALIBRATION
 from ..config.options import OptimizeOptions
 from ..reports import numbers
-from ..reports.gate_sentences import P_MEANS, describe_chance, describe_final, describe_threshold, gate_sentences
+from ..reports.gate_sentences import (
+    P_MEANS,
+    describe_chance,
+    describe_equal_gain,
+    describe_final,
+    describe_threshold,
+    gate_sentences,
+)
 from ..reports.terminal_report import ordered_metrics, slice_heading, slice_standing
 from ..terminal import visible
 
@@ -59,6 +66,7 @@ def open_templates(sections: Sequence[tuple[str, str]] = ()) -> Environment:
         "drawn": drawn,
         "gate_sentences": gate_sentences,
         "chance_sentences": describe_chance,
+        "equal_gain_sentences": describe_equal_gain,
         "threshold_sentence": describe_threshold,
         "final_changes": describe_final,
         "named_fields": named_fields,

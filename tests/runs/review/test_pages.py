@@ -378,3 +378,10 @@ def test_a_cost_is_said_where_every_price_is_known(own: Made) -> None:
             place.database.claim(run_id)
             with visit(own.root) as page:
                 assert f"spent {wanted}" in page.get(f"/runs/{run_id}").text
+
+
+def test_the_gain_at_the_same_recall_stands_beside_the_gain(own: Made) -> None:
+    """On the first screen of the run, not only in the evidence that is folded."""
+    with visit(own.root) as page:
+        card = page.get(f"/runs/{own.run_id}").text.partition('aria-label="Verdict"')[2].partition("</section>")[0]
+    assert "at the same recall" in card
