@@ -104,7 +104,7 @@ def test_ten_thousand_rows_print_as_one_line_and_show_their_first() -> None:
         assert f"{rows - FIRST_ROWS:,} more lines" in shown._repr_html_()
         assert len(shown.to_frame()) == rows
     assert "9,999 verdicts, 10,000 labels" in repr(table)
-    assert len(repr(RawRows(rows=table.dataset.rows, lines=(), group=None, notes=()))) < 60
+    assert len(repr(RawRows(rows=table.dataset.rows, lines=(), group=None, guessed=None, notes=()))) < 60
     claimed = ClaimedResponses(judged=table, responses=(), splitter="sentence", trivial="none", aggregate="min")
     assert repr(claimed) == f"ClaimedResponses({table!r}, 0 claims)"
 

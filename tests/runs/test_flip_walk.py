@@ -205,4 +205,4 @@ def test_commands_to_copy_name_the_workspace_and_everything_that_was_asked(place
     again = f"judgewright gate {named} --unlabelled --target accuracy --threshold 2"
     assert f"{again} {there}\n" in done
     with visit(place.root) as page:
-        assert f"Run its command again: <code>{again}</code>" in page.get(f"/label/{run_id}?annotator=ann").text
+        assert f"What they decide: <code>{again}</code>" in page.get(f"/label/{run_id}?annotator=ann").text
