@@ -58,10 +58,12 @@ export default class Judge {
   }
 }
 
+const CALLS = ['function', 'arguments', 'tool_calls', 'function_call'];
+
 /** promptfoo has read a reply that is JSON where its model was given a response format, and of a call of a tool. */
 function read({ output, finishReason, isRefusal }) {
   const text = typeof output === 'string' ? output : JSON.stringify(output ?? '');
-  const called = Array.isArray(output) || (output && typeof output === 'object' && 'function' in output);
+  const called = Array.isArray(output) || CALLS.some((name) => output instanceof Object && name in output);
   return readReply(text, REPLY_FORM, called ? 'tool_calls' : finishReason ?? '', isRefusal ? text || 'refused' : null);
 }
 
