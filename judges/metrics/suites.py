@@ -18,7 +18,7 @@ from .catalog import BINARY_METRICS, CHOICE_METRICS, GRADE_METRICS, METRICS, NO_
 from .correlation import correlations
 from .diras import DIRAS_METRICS, RelevanceRows, diras
 from .estimate import Estimate
-from .intervals import Cells, Interval
+from .intervals import Cells, Interval, count_rows
 from .ranking import Ranking, ranking_metrics
 from .rater_agreement import alpha_of_tables
 from .table_intervals import table_intervals
@@ -52,16 +52,16 @@ def measure_choice(predictions: JudgedArrays) -> dict[str, Estimate]:
 
 def _poorest_label(predictions: JudgedArrays) -> dict[str, Estimate]:
     """Return `recall[label]` of the label that the judge finds least often where people gave it."""
-    recalls: dict[str, Estimate] = {}
-    for level, label in enumerate(predictions.scale.labels):
-        code = 2 * (predictions.label == level).astype(np.int64) + (predictions.score == level)
-        estimate = _agreement({"recall": BINARY_METRICS["recall"]}, code, 2, predictions)["recall"]
-        if estimate.value is not None:
-            recalls[f"recall[{label}]"] = estimate
-    if not recalls:
+    labels = predictions.scale.labels
+    counts = count_rows(grade_codes(predictions), predictions.weight, len(labels) ** 2).reshape(-1, len(labels))
+    people = counts.sum(1)
+    if not people.any():
         return {}
-    poorest = min(recalls, key=lambda name: recalls[name].value or 0.0)
-    return {poorest: recalls[poorest]}
+    # Only the poorest gets an interval; a label that nobody gave has no recall.
+    level = int(np.where(people > 0, np.diagonal(counts) / np.maximum(people, 1), np.inf).argmin())
+    code = 2 * (predictions.label == level).astype(np.int64) + (predictions.score == level)
+    estimates = _agreement({"recall": BINARY_METRICS["recall"]}, code, 2, predictions)
+    return {f"recall[{labels[level]}]": estimates["recall"]}
 
 
 def measure_ordered(predictions: JudgedArrays, options: MeasureOptions) -> dict[str, Estimate]:
